@@ -1,0 +1,3 @@
+// Package msg holds what crosses between rooms: commands and their replies, wire events, error codes, and the data types of
+// interfaces (models, tools). No logic lives here beyond validation that a type owes itself.
+package msg
