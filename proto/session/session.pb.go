@@ -415,7 +415,8 @@ type Changed struct {
 	Untrusted      *string                `protobuf:"bytes,4,opt,name=untrusted,proto3,oneof" json:"untrusted,omitempty"`
 	Visited        []string               `protobuf:"bytes,5,rep,name=visited,proto3" json:"visited,omitempty"` // hosts added
 	TitledByEngine bool                   `protobuf:"varint,6,opt,name=titled_by_engine,json=titledByEngine,proto3" json:"titled_by_engine,omitempty"`
-	Owners         []string               `protobuf:"bytes,7,rep,name=owners,proto3" json:"owners,omitempty"` // sockets added that may see an incognito chat
+	Owners         []string               `protobuf:"bytes,7,rep,name=owners,proto3" json:"owners,omitempty"`                            // sockets added that may see an incognito chat
+	FirstWords     bool                   `protobuf:"varint,8,opt,name=first_words,json=firstWords,proto3" json:"first_words,omitempty"` // the title is the first words of the first message
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
@@ -497,6 +498,13 @@ func (x *Changed) GetOwners() []string {
 		return x.Owners
 	}
 	return nil
+}
+
+func (x *Changed) GetFirstWords() bool {
+	if x != nil {
+		return x.FirstWords
+	}
+	return false
 }
 
 // Added: a message row was written; its text is in the row alone.
@@ -1448,7 +1456,6 @@ type OpenTurn struct {
 	Rows          []string               `protobuf:"bytes,7,rep,name=rows,proto3" json:"rows,omitempty"`        // assistant and tool rows written by this turn
 	Changed       bool                   `protobuf:"varint,8,opt,name=changed,proto3" json:"changed,omitempty"` // a call that changes something ran
 	Approval      string                 `protobuf:"bytes,9,opt,name=approval,proto3" json:"approval,omitempty"`
-	Asked         []*OpenCall            `protobuf:"bytes,10,rep,name=asked,proto3" json:"asked,omitempty"` // calls of the last answer without a result, intended or not
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1544,13 +1551,6 @@ func (x *OpenTurn) GetApproval() string {
 		return x.Approval
 	}
 	return ""
-}
-
-func (x *OpenTurn) GetAsked() []*OpenCall {
-	if x != nil {
-		return x.Asked
-	}
-	return nil
 }
 
 // Checkpoint is streamed text that no row holds yet.
@@ -2518,7 +2518,7 @@ const file_proto_session_session_proto_rawDesc = "" +
 	"\x05model\x18\x03 \x01(\tR\x05model\x12!\n" +
 	"\fmemory_scope\x18\x04 \x01(\tR\vmemoryScope\x12\x14\n" +
 	"\x05title\x18\x05 \x01(\tR\x05title\x12\x14\n" +
-	"\x05owner\x18\x06 \x01(\tR\x05owner\"\x99\x02\n" +
+	"\x05owner\x18\x06 \x01(\tR\x05owner\"\xba\x02\n" +
 	"\aChanged\x12\x19\n" +
 	"\x05title\x18\x01 \x01(\tH\x00R\x05title\x88\x01\x01\x12\x19\n" +
 	"\x05model\x18\x02 \x01(\tH\x01R\x05model\x88\x01\x01\x12&\n" +
@@ -2526,7 +2526,9 @@ const file_proto_session_session_proto_rawDesc = "" +
 	"\tuntrusted\x18\x04 \x01(\tH\x03R\tuntrusted\x88\x01\x01\x12\x18\n" +
 	"\avisited\x18\x05 \x03(\tR\avisited\x12(\n" +
 	"\x10titled_by_engine\x18\x06 \x01(\bR\x0etitledByEngine\x12\x16\n" +
-	"\x06owners\x18\a \x03(\tR\x06ownersB\b\n" +
+	"\x06owners\x18\a \x03(\tR\x06owners\x12\x1f\n" +
+	"\vfirst_words\x18\b \x01(\bR\n" +
+	"firstWordsB\b\n" +
 	"\x06_titleB\b\n" +
 	"\x06_modelB\x0f\n" +
 	"\r_memory_scopeB\f\n" +
@@ -2604,7 +2606,7 @@ const file_proto_session_session_proto_rawDesc = "" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x05R\x05value:\x028\x01B\f\n" +
 	"\n" +
-	"_untrusted\"\xb1\x02\n" +
+	"_untrusted\"\xfc\x01\n" +
 	"\bOpenTurn\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x14\n" +
@@ -2614,9 +2616,7 @@ const file_proto_session_session_proto_rawDesc = "" +
 	"\x05calls\x18\x06 \x03(\v2\x1d.sentient.session.v1.OpenCallR\x05calls\x12\x12\n" +
 	"\x04rows\x18\a \x03(\tR\x04rows\x12\x18\n" +
 	"\achanged\x18\b \x01(\bR\achanged\x12\x1a\n" +
-	"\bapproval\x18\t \x01(\tR\bapproval\x123\n" +
-	"\x05asked\x18\n" +
-	" \x03(\v2\x1d.sentient.session.v1.OpenCallR\x05asked\"f\n" +
+	"\bapproval\x18\t \x01(\tR\bapproval\"f\n" +
 	"\n" +
 	"Checkpoint\x12\x12\n" +
 	"\x04turn\x18\x01 \x01(\tR\x04turn\x12\x14\n" +
@@ -2780,13 +2780,12 @@ var file_proto_session_session_proto_depIdxs = []int32{
 	4,  // 17: sentient.session.v1.Snapshot.queue:type_name -> sentient.session.v1.Queued
 	18, // 18: sentient.session.v1.Snapshot.turn:type_name -> sentient.session.v1.OpenTurn
 	16, // 19: sentient.session.v1.OpenTurn.calls:type_name -> sentient.session.v1.OpenCall
-	16, // 20: sentient.session.v1.OpenTurn.asked:type_name -> sentient.session.v1.OpenCall
-	22, // 21: sentient.session.v1.MessageRow.calls:type_name -> sentient.session.v1.Call
-	22, // [22:22] is the sub-list for method output_type
-	22, // [22:22] is the sub-list for method input_type
-	22, // [22:22] is the sub-list for extension type_name
-	22, // [22:22] is the sub-list for extension extendee
-	0,  // [0:22] is the sub-list for field type_name
+	22, // 20: sentient.session.v1.MessageRow.calls:type_name -> sentient.session.v1.Call
+	21, // [21:21] is the sub-list for method output_type
+	21, // [21:21] is the sub-list for method input_type
+	21, // [21:21] is the sub-list for extension type_name
+	21, // [21:21] is the sub-list for extension extendee
+	0,  // [0:21] is the sub-list for field type_name
 }
 
 func init() { file_proto_session_session_proto_init() }

@@ -1,0 +1,350 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"sentient/actors/agent"
+	"sentient/actors/msg"
+	pb "sentient/proto/session"
+	"sentient/runtime/act"
+	"sentient/storage/journal"
+)
+
+// actor is the shell of one chat: it loads, appends, and performs effects.
+type actor struct {
+	o       *Options
+	tables  *Tables
+	c       *act.Ctx
+	chat    *chat
+	version uint64
+
+	model    *modelRun
+	upkeeps  map[string]bool // background runs by kind
+	expiry   *act.Timer
+	unsaved  struct{ text, thinking strings.Builder }
+	saving   *act.Timer
+	retrying *act.Timer
+}
+
+func (a *actor) Start(c *act.Ctx) error {
+	a.c, a.upkeeps = c, map[string]bool{}
+	return a.load()
+}
+
+// load is first start, crash, wake and a failed append alike.
+func (a *actor) load() error {
+	key := a.c.Key()
+	l, err := a.o.Journal.Load(context.Background(), stream(key))
+	if err != nil {
+		return err
+	}
+	a.chat = newChat(key, a.tables, a.o.NewID)
+	a.version, a.model = l.Version, nil
+	a.resetTurn()
+	if l.Deleted || l.Version == 0 {
+		a.c.Passivate()
+		return nil
+	}
+	if a.chat.state, err = restore(l.Snapshot, l.Events); err != nil {
+		return fmt.Errorf("the journal of this chat cannot be read: %w", err)
+	}
+	r, err := a.o.Journal.Read()
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	if err := a.loadQueue(r); err != nil {
+		return err
+	}
+	if a.chat.Incognito {
+		a.o.Bus.Restrict(key, a.chat.Owners...)
+	}
+	return a.settleOpen(r, l.Checkpoints)
+}
+
+func (a *actor) loadQueue(r journal.Reader) error {
+	for _, q := range a.chat.Queue {
+		row, ok, err := a.tables.Queued.Get(r, []byte(a.chat.id+q.Id))
+		if err != nil {
+			return err
+		}
+		if ok {
+			a.chat.queued[q.Id] = row
+		}
+	}
+	return nil
+}
+
+// settleOpen ends a turn that was cut by the engine's end and starts what waits.
+func (a *actor) settleOpen(r journal.Reader, checkpoints [][]byte) error {
+	c := a.chat.begin(a.o.Now())
+	if t := a.chat.Turn; t != nil {
+		var rows []*pb.MessageRow
+		for _, id := range t.Rows {
+			row, ok, err := a.tables.Messages.Get(r, []byte(a.chat.id+id))
+			if err != nil {
+				return err
+			}
+			if ok {
+				rows = append(rows, row)
+			}
+		}
+		var said []*pb.Checkpoint
+		for _, b := range checkpoints {
+			p := &pb.Checkpoint{}
+			if proto.Unmarshal(b, p) == nil {
+				said = append(said, p)
+			}
+		}
+		c.settle(rows, said)
+	}
+	if !a.o.Work.Stopped() {
+		c.nextTurn()
+	}
+	if c.empty() {
+		return nil
+	}
+	if err := a.write(c); err != nil {
+		return a.cannotSettle(err)
+	}
+	a.perform(c)
+	return nil
+}
+
+// cannotSettle keeps a chat readable whose disk is full; it tries again.
+func (a *actor) cannotSettle(err error) error {
+	if !errors.Is(err, journal.ErrFull) {
+		return err
+	}
+	a.chat.turn = nil
+	if a.retrying == nil {
+		a.retrying = a.c.After(10*time.Second, reload{})
+	}
+	return nil
+}
+
+type reload struct{}
+
+func (a *actor) Receive(_ *act.Ctx, message any) {
+	switch m := message.(type) {
+	case runnable:
+		m.run(a)
+	case rang:
+		a.drain(m.run)
+	case progressBell:
+		a.drainProgress(m)
+	case expired:
+		a.input(agent.Decided{Approval: m.approval, Decision: "deny", At: a.o.Now().UTC()})
+	case saveNow:
+		a.saving = nil
+		a.checkpoint()
+	case reload:
+		a.retrying = nil
+		if err := a.load(); err != nil {
+			panic(err)
+		}
+	case upkept:
+		a.upkept(m)
+	case agent.Input:
+		a.input(m)
+	}
+}
+
+func (a *actor) Stop(*act.Ctx) {
+	if a.chat != nil && a.chat.turn != nil {
+		a.checkpoint()
+	}
+}
+
+// input steps the turn and commits what follows.
+func (a *actor) input(in agent.Input) {
+	c := a.chat.begin(a.o.Now())
+	c.step(in)
+	_ = a.commit(c)
+}
+
+// commit makes a change real: streamed text is shown, the facts are appended, and only then the effects happen.
+func (a *actor) commit(c *change) error {
+	if len(c.before) > 0 {
+		a.o.Bus.Publish(c.before...)
+	}
+	if !c.empty() {
+		if err := a.write(c); err != nil {
+			a.lost(err)
+			return err
+		}
+	}
+	a.perform(c)
+	return nil
+}
+
+func (a *actor) write(c *change) error {
+	r, err := a.o.Journal.Append(context.Background(), c.append(a.version, a.o.SnapshotEvery))
+	if err != nil {
+		return err
+	}
+	a.version = r.Version
+	if c.dropped {
+		a.dropUnsaved()
+	}
+	return nil
+}
+
+// lost follows an append that failed: memory is ahead of the disk, so the chat is read again. Its running turn, if any, is
+// over; who listens is told.
+func (a *actor) lost(err error) {
+	var conflict *journal.ConflictError
+	if errors.As(err, &conflict) {
+		panic(err)
+	}
+	a.o.Work.CancelOwner(string(stream(a.chat.id)), err)
+	turn := ""
+	if a.chat.Turn != nil {
+		turn = a.chat.Turn.Id
+	}
+	if errors.Is(err, journal.ErrClosed) {
+		return
+	}
+	a.o.Logger.Error("a change was not saved", "session", a.chat.id, "reason", err.Error())
+	if err := a.load(); err != nil {
+		panic(err)
+	}
+	if turn != "" {
+		text, _ := errorText(plainly(err))
+		a.o.Bus.Publish(passing(a.chat.id, turn, "error", fieldsOf(map[string]any{"message": text, "recoverable": false})),
+			passing(a.chat.id, turn, "done", fieldsOf(doneOf(nil, doneExtra{Error: text}))))
+	}
+}
+
+func (a *actor) perform(c *change) {
+	for _, e := range c.after {
+		a.do(e)
+	}
+	a.c.Busy(a.chat.turn != nil || len(a.upkeeps) > 0)
+	if c.deleted || !a.chat.exists {
+		a.chat.exists = false
+		a.c.Busy(false)
+		a.c.Passivate()
+	}
+}
+
+func (a *actor) do(e effect) {
+	switch e := e.(type) {
+	case makePlan:
+		a.plan(e)
+	case callModel:
+		a.callModel(e)
+	case judgeCalls:
+		a.judge(e)
+	case runCalls:
+		for _, call := range e.Calls {
+			a.runCall(e.Turn, call)
+		}
+	case cancelRuns:
+		for _, run := range e.Runs {
+			a.o.Work.Cancel(run, errStoppedByPerson)
+		}
+		a.model = nil
+	case expire:
+		a.expiry = a.c.After(time.Duration(a.o.Config().Tools.Approvals.TimeoutS)*time.Second, expired{e.Approval})
+	case unexpire:
+		a.expiry.Stop()
+		a.expiry = nil
+	case show:
+		a.o.Bus.Publish(e.Event)
+	case audience:
+		a.o.Bus.Restrict(a.chat.id, e.Owners...)
+	case forget:
+		a.forget(e)
+	case upkeep:
+		a.startUpkeep(e)
+	case turnOver:
+		a.resetTurn()
+	}
+}
+
+var errStoppedByPerson = errors.New("stopped by the person")
+
+type expired struct{ approval string }
+
+func (a *actor) resetTurn() {
+	a.model = nil
+	a.expiry.Stop()
+	a.expiry = nil
+	a.dropUnsaved()
+}
+
+// forget removes what a deleted chat left outside the journal.
+func (a *actor) forget(e forget) {
+	a.o.Work.CancelOwner(string(stream(a.chat.id)), errStoppedByPerson)
+	id, incognito, files := a.chat.id, e.Incognito, a.o.Files
+	a.o.Bus.Forget(id)
+	if len(e.Attached) == 0 && !incognito {
+		return
+	}
+	// It outlives this chat's actor on purpose: the chat is gone, its files follow.
+	_ = a.o.Work.Go(context.Background(), a.spec(a.o.NewID(), "files of a deleted chat", nil), func(context.Context) {
+		files.DeleteAttached(e.Attached)
+		if incognito {
+			files.DeleteIncognito(id)
+		}
+	})
+}
+
+// saveNow is the tail of a stream that paused.
+type saveNow struct{}
+
+// unsavedText remembers streamed text until it is checkpointed: only what is new, once a second.
+func (a *actor) unsavedText(text, thinking string) {
+	a.unsaved.text.WriteString(text)
+	a.unsaved.thinking.WriteString(thinking)
+	if a.saving == nil {
+		a.saving = a.c.After(checkpointEvery, saveNow{})
+	}
+}
+
+func (a *actor) checkpoint() {
+	if a.chat.Turn == nil || a.unsaved.text.Len()+a.unsaved.thinking.Len() == 0 {
+		return
+	}
+	b, err := proto.Marshal(&pb.Checkpoint{Turn: a.chat.Turn.Id, Round: a.chat.Turn.Round, Text: a.unsaved.text.String(), Thinking: a.unsaved.thinking.String()})
+	if err == nil {
+		a.o.Journal.Checkpoint(stream(a.chat.id), b)
+	}
+	a.unsaved.text.Reset()
+	a.unsaved.thinking.Reset()
+}
+
+func (a *actor) dropUnsaved() {
+	a.unsaved.text.Reset()
+	a.unsaved.thinking.Reset()
+	a.saving.Stop()
+	a.saving = nil
+}
+
+// knownClient looks a client_id up, before anything is changed.
+func (a *actor) knownClient(client string) (*pb.ClientRow, error) {
+	if client == "" || !a.chat.exists {
+		return nil, nil
+	}
+	r, err := a.o.Journal.Read()
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	return knownClient(r, a.chat.id, client)
+}
+
+func (a *actor) send(c *change, m msg.Send) (msg.Sent, error) {
+	known, err := a.knownClient(m.ClientID)
+	if err != nil {
+		return msg.Sent{}, err
+	}
+	return c.send(m, known)
+}

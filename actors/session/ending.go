@@ -1,0 +1,266 @@
+package session
+
+import (
+	"encoding/json"
+
+	"sentient/actors/agent"
+	"sentient/actors/msg"
+	pb "sentient/proto/session"
+	"sentient/storage/journal"
+)
+
+// doneFields are what done carries besides what its message's row holds.
+type doneFields struct {
+	Content   string             `json:"content"`
+	MessageID *string            `json:"message_id"`
+	Cancelled bool               `json:"cancelled,omitempty"`
+	Memories  []any              `json:"memory_sources"`
+	Sources   []msg.AnswerSource `json:"sources"`
+	Checks    []any              `json:"checks"`
+	Dropped   []string           `json:"dropped,omitempty"`
+	ClientID  string             `json:"client_id,omitempty"`
+	Error     string             `json:"error,omitempty"`
+}
+
+// doneExtra is what a kept done holds beside its message.
+type doneExtra struct {
+	Cancelled bool     `json:"cancelled,omitempty"`
+	Dropped   []string `json:"dropped,omitempty"`
+	ClientID  string   `json:"client_id,omitempty"`
+	Error     string   `json:"error,omitempty"`
+}
+
+func (d doneFields) extra() []byte {
+	return marshal(doneExtra{d.Cancelled, d.Dropped, d.ClientID, d.Error})
+}
+
+// finishTurn ends the running turn with its one done, then starts what waits.
+func (c *change) finishTurn(f agent.Finish) {
+	d := doneFields{Cancelled: f.How == agent.Stopped, Memories: []any{}, Sources: []msg.AnswerSource{}, Checks: []any{}}
+	if f.How == agent.Stopped {
+		d.Dropped = c.dropSteers()
+	}
+	switch {
+	case f.How == agent.Failed:
+		text, code := errorText(f.Err)
+		e := map[string]any{"message": text, "recoverable": false}
+		if code != "" {
+			e["code"] = code
+		}
+		c.note("error", c.turnID(), nil, fieldsOf(e))
+		c.takeBack()
+		d.Error = text
+	case f.Kept:
+		id := c.chat.LastMessage
+		d.Content, d.MessageID = f.Text, &id
+		if len(f.Sources) > 0 {
+			d.Sources = f.Sources
+		}
+	}
+	if f.How == agent.Done && f.Kept {
+		c.do(upkeep{Reply: f.Text})
+	}
+	c.endTurn(string(f.How), d)
+	c.nextTurn()
+}
+
+// endTurn writes the end: event, rows, done.
+func (c *change) endTurn(how string, d doneFields) {
+	turn := c.turnID()
+	ref := &pb.Note{Inline: d.extra()}
+	if d.MessageID != nil {
+		ref.Message = *d.MessageID
+	}
+	c.note("done", turn, ref, fieldsOf(d))
+	c.event(&pb.Event{Kind: &pb.Event_TurnEnded{TurnEnded: &pb.TurnEnded{Turn: turn, How: how}}})
+	c.row(openTurnRow(c.chat.id, ""))
+	c.touched, c.dropped = true, true
+	c.chat.turn = nil
+	c.do(turnOver{})
+}
+
+// takeBack removes what a failed reply had saved, so that nothing of it stays (A-038). When a call that changes something
+// ran, its rounds stay: a transcript that forgot them would make the model do them again.
+func (c *change) takeBack() {
+	t := c.chat.Turn
+	if t == nil || t.Changed || len(t.Rows) == 0 {
+		return
+	}
+	for _, id := range t.Rows {
+		c.row(journal.Row{Table: tableMessages, Key: []byte(c.chat.id + id)})
+		c.stored(NoteRemoved, id)
+	}
+	c.event(&pb.Event{Kind: &pb.Event_Removed{Removed: &pb.Removed{Ids: t.Rows}}})
+}
+
+// stopTurn is the person's stop; finishTurn drops the steers and starts what waits, unless that goes too.
+func (c *change) stopTurn(all bool) {
+	if all {
+		c.dropOwnTurns()
+	}
+	c.step(agent.StoppedByPerson{})
+}
+
+// dropSteers forgets the steers that wait for the running reply and says their words.
+func (c *change) dropSteers() (texts []string) {
+	var ids []string
+	for _, q := range c.chat.Queue {
+		if q.OwnTurn {
+			break
+		}
+		ids = append(ids, q.Id)
+		texts = append(texts, c.chat.queued[q.Id].GetText())
+	}
+	c.unqueue(ids, true)
+	return texts
+}
+
+// droppedNote is what a message that was queued behind a stopped reply ends with (section 17).
+const droppedNote = "Stopped. Your queued message wasn't sent."
+
+// dropOwnTurns ends every message that waits for a turn of its own, and the steers behind it, unsent.
+func (c *change) dropOwnTurns() {
+	var ids []string
+	var behind bool
+	for _, q := range c.chat.Queue {
+		behind = behind || q.OwnTurn
+		if !behind {
+			continue
+		}
+		row := c.chat.queued[q.Id]
+		e := map[string]any{"message": droppedNote, "recoverable": false, "dropped": true}
+		d := doneFields{Cancelled: true, Dropped: []string{row.GetText()}, ClientID: q.ClientId, Memories: []any{}, Sources: []msg.AnswerSource{}, Checks: []any{}}
+		if q.ClientId != "" {
+			e["client_id"] = q.ClientId
+		}
+		c.note("error", q.Turn, nil, fieldsOf(e))
+		c.note("done", q.Turn, &pb.Note{Inline: d.extra()}, fieldsOf(d))
+		ids = append(ids, q.Id)
+	}
+	c.unqueue(ids, true)
+}
+
+// nextTurn starts what waits: one message with a turn of its own, or all steers before the next such one together.
+func (c *change) nextTurn() {
+	ch := c.chat
+	if len(ch.Queue) == 0 || ch.turn != nil {
+		return
+	}
+	var items []*pb.QueuedRow
+	var ids []string
+	for i, q := range ch.Queue {
+		if i > 0 && (q.OwnTurn || ch.Queue[0].OwnTurn) {
+			break
+		}
+		items = append(items, ch.queued[q.Id])
+		ids = append(ids, q.Id)
+	}
+	if items[0].Turn == "" || !items[0].OwnTurn {
+		items[0].Turn = ch.newID()
+	}
+	for _, q := range items[1:] {
+		q.Turn = items[0].Turn
+	}
+	c.unqueue(ids, false)
+	c.startTurn(items)
+	for _, q := range ch.Queue { // steers behind it join at its first model call
+		if q.OwnTurn {
+			break
+		}
+		c.step(agent.Steered{Steer: agent.Steer{ID: q.Id, Text: ch.queued[q.Id].GetText()}})
+	}
+}
+
+// cutTurn ends the turn of a chat that is being deleted: who listens gets a done, nothing is kept.
+func (c *change) cutTurn() {
+	turn := c.turnID()
+	for _, o := range c.chat.turn.Step(agent.StoppedByPerson{}) {
+		if a, ok := o.(agent.Abandon); ok {
+			c.do(cancelRuns{a.Runs})
+		}
+	}
+	d := doneFields{Cancelled: true, Memories: []any{}, Sources: []msg.AnswerSource{}, Checks: []any{}}
+	c.do(show{passing(c.chat.id, turn, "done", fieldsOf(d))})
+	c.do(unexpire{})
+	c.do(turnOver{})
+	c.chat.turn = nil
+}
+
+// settle ends a turn that the engine's end (or a crash of this chat) left open: what was said is kept with its mark, open
+// calls get an honest result, and a durable done says so.
+func (c *change) settle(rows []*pb.MessageRow, said []*pb.Checkpoint) {
+	turn := c.turnID()
+	var text, thinking string
+	for _, p := range said {
+		if p.Turn == turn && p.Round == c.chat.Turn.Round {
+			text += p.Text
+			thinking += p.Thinking
+		}
+	}
+	if a := c.chat.Turn.Approval; a != "" {
+		c.unask(a, "deny")
+	}
+	changing := map[string]bool{}
+	for _, o := range c.chat.Turn.Calls {
+		changing[o.Id] = o.Changes
+	}
+	c.keepResults(turn, openCalls(rows, changing))
+	d := doneFields{Cancelled: true, Memories: []any{}, Sources: []msg.AnswerSource{}, Checks: []any{}}
+	if text != "" || thinking != "" || len(rows) > 0 {
+		d.Content = agent.WithMark(text, "(interrupted)")
+		c.keepAnswer(turn, agent.KeepAnswer{Text: d.Content, Thinking: thinking, Final: true})
+		id := c.chat.LastMessage
+		d.MessageID = &id
+	}
+	c.endTurn("interrupted", d)
+}
+
+// openCalls are the calls of the last answer without a result.
+func openCalls(rows []*pb.MessageRow, changing map[string]bool) (open []agent.Settled) {
+	done := map[string]bool{}
+	for _, r := range rows {
+		if r.Role == "tool" {
+			done[r.CallId] = true
+		}
+	}
+	for _, r := range rows {
+		for _, call := range r.Calls {
+			if done[call.Id] {
+				continue
+			}
+			text, risk := agent.InterruptedCall, msg.RiskRead
+			if changing[call.Id] {
+				text, risk = agent.InterruptedChange, msg.RiskWrite
+			}
+			open = append(open, agent.Settled{Call: msg.ToolCall{ID: call.Id, Name: call.Name, Arguments: call.Arguments}, Risk: risk,
+				Ran: changing[call.Id], Outcome: agent.ErrorOutcome(call.Id, text)})
+		}
+	}
+	return open
+}
+
+// Render writes a kept note as a wire event without its last brace. False: there is nothing (more) to show.
+func (t *Tables) Render(r journal.Reader, e journal.Entry) ([]byte, bool) {
+	n, ok := decodeNote(e)
+	if !ok || e.Type == NoteStored || e.Type == NoteRemoved {
+		return nil, false
+	}
+	if n.Turn == "" { // a domain event
+		return body(e.Type, "", "", n.Inline), true
+	}
+	if n.Message == "" {
+		f := fields(n.Inline)
+		if e.Type == "done" {
+			var x doneExtra
+			_ = json.Unmarshal(n.Inline, &x)
+			f = fieldsOf(doneOf(nil, x))
+		}
+		return body(e.Type, e.Topic, n.Turn, f), true
+	}
+	row, ok, err := t.Messages.Get(r, []byte(e.Topic+n.Message))
+	if err != nil || !ok {
+		return nil, false
+	}
+	f, ok := renderRow(e.Type, n, row)
+	return body(e.Type, e.Topic, n.Turn, f), ok
+}

@@ -1,0 +1,128 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"sentient/actors/msg"
+	"sentient/actors/tool"
+	"sentient/runtime/act"
+	"sentient/runtime/app"
+	"sentient/runtime/bus"
+	"sentient/runtime/work"
+	"sentient/storage/journal"
+)
+
+// Models is what a chat needs of the model layer. Errors of Stream are *msg.ModelError.
+type Models interface {
+	Stream(ctx context.Context, r msg.ModelRequest, emit func(msg.ModelChunk) error) (msg.ModelResult, error)
+	// Available says, without calling the model, why it can't answer now; nil when it may.
+	Available(ctx context.Context, model string) error
+	// Window is how many tokens the model reads at once in that role; 0 when not known.
+	Window(ctx context.Context, model, role string) int
+	// NumCtx is Ollama's num_ctx for the role, 0 for other providers.
+	NumCtx(model, role string) int
+	Name(model string) string
+	Local(model string) bool
+	Tokens(text string) int // a local count
+	Cost(model string, u msg.ModelUsage) *float64
+}
+
+// Attachment is a file as a model gets it: text, or an image, or a note why neither.
+type Attachment struct {
+	Text  string
+	Image []byte
+	MIME  string
+	Note  string
+}
+
+// Files is what a chat needs of the files folder.
+type Files interface {
+	Attach(ctx context.Context, name string) Attachment
+	SaveResult(name, text string) error
+	DeleteAttached(names []string)
+	DeleteIncognito(session string)
+}
+
+// Workspace is the person's own words about themselves and the assistant, for the prompt.
+type Workspace interface {
+	Prompt(budget int) (soul, user, memory string)
+}
+
+// Options of the room.
+type Options struct {
+	Journal   journal.Journal
+	Bus       *bus.Bus
+	Work      *work.Table
+	Models    Models
+	Registry  func() *tool.Registry
+	Files     Files
+	Workspace Workspace
+	Config    func() *app.Config
+	Marker    tool.Marker
+	NewID     func() string // ULIDs that grow
+	Now       func() time.Time
+	Logger    *slog.Logger
+
+	IdleAfter     time.Duration // a chat without work sleeps after this; 0: 2 minutes
+	SnapshotEvery uint64        // events between snapshots; 0: 64
+}
+
+// Validate says what is missing.
+func (o *Options) Validate() error {
+	if o.Journal == nil || o.Bus == nil || o.Work == nil || o.Models == nil || o.Registry == nil || o.Files == nil || o.Config == nil || o.NewID == nil {
+		return errors.New("session: Journal, Bus, Work, Models, Registry, Files, Config and NewID are needed")
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	if o.IdleAfter == 0 {
+		o.IdleAfter = 2 * time.Minute
+	}
+	if o.SnapshotEvery == 0 {
+		o.SnapshotEvery = 64
+	}
+	return nil
+}
+
+// checkpointEvery is how often streamed text goes to disk.
+const checkpointEvery = time.Second
+
+// command is one request to a chat. fn changes the chat through the change; its value is the answer once that is on disk.
+type command[R any] struct {
+	reply *act.Reply[R]
+	fn    func(*actor, *change) (R, error)
+}
+
+func (m *command[R]) run(a *actor) {
+	c := a.chat.begin(a.o.Now())
+	v, err := m.fn(a, c)
+	if err == nil {
+		err = a.commit(c)
+	}
+	if err != nil {
+		m.reply.Fail(plainly(err))
+		return
+	}
+	m.reply.OK(v)
+}
+
+type runnable interface{ run(*actor) }
+
+// plainly turns the store's errors into faults that a client may see.
+func plainly(err error) error {
+	switch {
+	case errors.Is(err, journal.ErrFull):
+		return msg.ErrDiskFull
+	case errors.Is(err, journal.ErrDeleted):
+		return msg.ErrNoChat
+	case errors.Is(err, journal.ErrClosed), errors.Is(err, act.ErrStopping):
+		return msg.ErrStopping
+	}
+	return err
+}

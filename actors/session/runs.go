@@ -1,0 +1,265 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"sentient/actors/agent"
+	"sentient/actors/msg"
+	"sentient/actors/tool"
+	"sentient/runtime/work"
+)
+
+// modelRun is a model call in progress: the pipe carries its text, result and meter are set before the pipe closes.
+type modelRun struct {
+	id     string
+	pipe   *work.Pipe[msg.ModelChunk]
+	result msg.ModelResult
+	meter  agent.Meter
+}
+
+// rang is the doorbell of a model run.
+type rang struct{ run *modelRun }
+
+// drainSlice bounds the work of one doorbell, so that a fast model never holds up a stop.
+const (
+	drainSlice = 256
+	drainTime  = 2 * time.Millisecond
+)
+
+func (a *actor) spec(id, label string, onPanic func(error)) work.Spec {
+	return work.Spec{ID: id, Owner: string(stream(a.chat.id)), Origin: work.User, Label: label, OnPanic: onPanic}
+}
+
+func (a *actor) callModel(e callModel) {
+	self, models := a.c.Self(), a.o.Models
+	run := &modelRun{id: e.Call.Run}
+	run.pipe = work.NewPipe[msg.ModelChunk](drainSlice, func() { self.Tell(rang{run}) })
+	a.model = run
+	err := a.o.Work.Go(a.c.Context(), a.spec(run.id, "model", run.pipe.Close), func(ctx context.Context) {
+		result, err := models.Stream(ctx, e.Call.Request, func(c msg.ModelChunk) error { return run.pipe.Send(ctx, c) })
+		if err == nil {
+			result.Usage.CostUSD = models.Cost(e.Call.Choice.Model, result.Usage)
+			run.meter = meter(models, e.Call, result)
+		} else if cause := context.Cause(ctx); cause != nil {
+			err = cause
+		}
+		run.result = result
+		run.pipe.Close(err)
+	})
+	if err != nil {
+		run.pipe.Close(err)
+	}
+}
+
+// drain takes what the model said since the last doorbell.
+func (a *actor) drain(run *modelRun) {
+	items, _, closed, err := run.pipe.Drain(drainSlice, drainTime)
+	if run != a.model {
+		return
+	}
+	c := a.chat.begin(a.o.Now())
+	var text, thinking string
+	flush := func() {
+		if text+thinking != "" {
+			a.unsavedText(text, thinking)
+			c.step(agent.Said{Run: run.id, Text: text, Thinking: thinking})
+			text, thinking = "", ""
+		}
+	}
+	for _, i := range items {
+		if i.Text != "" && thinking != "" || i.Thinking != "" && text != "" {
+			flush()
+		}
+		text += i.Text
+		thinking += i.Thinking
+	}
+	flush()
+	if closed {
+		a.model = nil
+		if errors.Is(err, work.ErrStopped) || errors.Is(err, work.ErrClosed) {
+			c.step(agent.StoppedByPerson{})
+		} else {
+			c.step(agent.Replied{Run: run.id, Result: run.result, Meter: run.meter, Err: err})
+		}
+	}
+	_ = a.commit(c)
+}
+
+// meter says how full the model's context is (A-043 to A-047).
+func meter(m Models, call agent.CallModel, r msg.ModelResult) agent.Meter {
+	if call.Choice.Window == 0 {
+		return agent.Meter{}
+	}
+	prompt := max(r.Usage.PromptTokens, promptTokens(m, call.Request))
+	reply := max(r.Usage.CompletionTokens, m.Tokens(r.Text))
+	used, length := prompt+reply, call.Choice.Window
+	percent := int(math.Round(100 * float64(used) / float64(length)))
+	out := agent.Meter{Used: &used, Length: &length, Percent: &percent}
+	if percent >= 85 {
+		w := contextWarning(call.Choice, percent)
+		out.Warning = &w
+	}
+	return out
+}
+
+func promptTokens(m Models, r msg.ModelRequest) int {
+	n := m.Tokens(r.System)
+	for _, x := range r.Messages {
+		for _, p := range x.Parts {
+			n += m.Tokens(p.Text)
+		}
+		for _, call := range x.ToolCalls {
+			n += m.Tokens(call.Arguments)
+		}
+	}
+	for _, t := range r.Tools {
+		n += m.Tokens(t.Description) + m.Tokens(string(t.Parameters))
+	}
+	return n
+}
+
+func contextWarning(c agent.Choice, percent int) string {
+	s := fmt.Sprintf("This chat is getting long for %s (%d%% of what it reads at once). Older messages may be left out", c.Name, percent)
+	if c.ContextLength > 0 {
+		return s + ": start a new chat, or set a longer context length in Settings > Models."
+	}
+	return s + ", so a new chat works best."
+}
+
+// progressBell is the doorbell of a running call's output.
+type progressBell struct {
+	run, call string
+	pipe      *work.Pipe[msg.ToolProgress]
+}
+
+func (a *actor) drainProgress(b progressBell) {
+	items, _, _, _ := b.pipe.Drain(64, drainTime)
+	for _, p := range items {
+		a.input(agent.Progressed{Run: b.run, Call: b.call, Progress: p})
+	}
+}
+
+// runCall runs one tool beside the mailbox. Whatever happens, the turn hears of it once.
+func (a *actor) runCall(turn string, r agent.CallRun) {
+	self := a.c.Self()
+	ended := func(o agent.Outcome) { self.Tell(agent.Returned{Run: r.Run, Outcome: o}) }
+	bell := progressBell{run: r.Run, call: r.Call.ID}
+	bell.pipe = work.NewPipe[msg.ToolProgress](64, func() { self.Tell(bell) })
+	call := a.callContext(turn, r)
+	reg, opts := a.o.Registry(), a.o
+	onPanic := func(error) { ended(agent.ErrorOutcome(r.Call.ID, "Something went wrong inside "+r.Call.Name+".")) }
+	err := a.o.Work.Go(a.c.Context(), a.spec(r.Run, "tool "+r.Call.Name, onPanic), func(ctx context.Context) {
+		call.Progress = func(p msg.ToolProgress) { _ = bell.pipe.Send(ctx, knownKind(p)) }
+		ended(opts.perform(ctx, reg, r.Call, call))
+	})
+	if err != nil {
+		ended(agent.ErrorOutcome(r.Call.ID, "Not done: "+err.Error()))
+	}
+}
+
+func knownKind(p msg.ToolProgress) msg.ToolProgress {
+	switch p.Kind {
+	case "stdout", "stderr", "status", "frame", "subagent":
+	default:
+		p.Kind = "status" // A-918
+	}
+	return p
+}
+
+func (a *actor) callContext(turn string, r agent.CallRun) *msg.Call {
+	s := a.chat.state
+	limit := 0
+	if choice, ok := a.chat.turn.Choice(); ok {
+		limit = choice.ResultLimit
+	}
+	return &msg.Call{ID: r.Call.ID, Tool: r.Call.Name, Session: a.chat.id, Turn: turn, Channel: s.Channel, Origin: "user",
+		Incognito: s.Incognito, Memory: !s.Incognito || a.o.Config().Chat.IncognitoUsesMemory, ResultLimit: limit}
+}
+
+// perform runs a call and makes its result what the model, the transcript and the clients get.
+func (o *Options) perform(ctx context.Context, reg *tool.Registry, call msg.ToolCall, x *msg.Call) agent.Outcome {
+	start := o.Now()
+	e, ok := reg.Lookup(call.Name)
+	if !ok {
+		return agent.ErrorOutcome(call.ID, unknownTool(call.Name))
+	}
+	args, bad := e.Decode(call.Arguments)
+	if bad != nil {
+		return agent.Outcome{Call: call.ID, Result: marshal(bad), Content: string(marshal(bad)), IsJSON: true, IsError: true}
+	}
+	x.Args = args
+	result, err := e.Tool.Run(ctx, x)
+	if err != nil {
+		out := agent.ErrorOutcome(call.ID, err.Error())
+		out.Took = o.Now().Sub(start)
+		return out
+	}
+	out := o.outcome(e, args, result, x)
+	out.Took = o.Now().Sub(start)
+	return out
+}
+
+func unknownTool(name string) string {
+	return fmt.Sprintf("There is no tool called %q. Use only the tools you were given.", name)
+}
+
+func (o *Options) outcome(e tool.Entry, args map[string]any, result any, x *msg.Call) agent.Outcome {
+	incognito := ""
+	if x.Incognito {
+		incognito = x.Session
+	}
+	name := tool.OutputName(x.ID, incognito)
+	f := tool.Fit(result, x.ResultLimit, name, e.Tool.ShortenFn)
+	_, isText := result.(string)
+	out := agent.Outcome{Call: x.ID, Result: marshal(result), Content: f.Content(), IsJSON: !isText && f.Note == ""}
+	if f.Note != "" {
+		out.File = name
+		if err := o.Files.SaveResult(name, f.Full); err != nil {
+			o.Logger.Error("a long tool result could not be saved", "tool", x.Tool, "reason", err.Error())
+		}
+	}
+	out.Outside = o.outsideSource(e, args, result, f.Full)
+	if out.Outside != "" && o.Config().Chat.MarkOutsideContent {
+		out.Shown = f.WithNote(o.Marker.Mark(f.Body, out.Outside))
+	}
+	if e.Tool.URLFn != nil {
+		out.Host = tool.AddressHost(e.Tool.URLFn(args))
+	}
+	if e.Tool.SourcesFn != nil {
+		out.Sources = e.Tool.SourcesFn(args, result)
+	}
+	out.IsError = saysError(out.Result)
+	if out.IsError {
+		out.Sources = nil
+	}
+	return out
+}
+
+// outsideSource names whose content a result brought, "" when it is the person's own or the engine's.
+func (o *Options) outsideSource(e tool.Entry, args map[string]any, result any, full string) string {
+	if e.Tool.OutsideFn != nil {
+		if s := e.Tool.OutsideFn(args, result); s != "" {
+			return s
+		}
+	}
+	if s, ok := tool.ResultSource(full); ok {
+		return s
+	}
+	if e.BringsUntrusted() {
+		return e.Plugin.DisplayName
+	}
+	return ""
+}
+
+// saysError: a result whose only news is an error.
+func saysError(result json.RawMessage) bool {
+	var r struct {
+		Error *string `json:"error"`
+	}
+	return json.Unmarshal(result, &r) == nil && r.Error != nil && *r.Error != ""
+}
