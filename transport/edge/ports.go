@@ -1,0 +1,128 @@
+package edge
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+
+	"sentient/actors/msg"
+	"sentient/runtime/bus"
+	"sentient/storage/blob"
+	"sentient/storage/journal"
+)
+
+// Chats is what the gateway asks of the rooms that own conversations. Errors are *msg.Fault where a client may see them.
+type Chats interface {
+	Send(ctx context.Context, m msg.Send) (msg.Sent, error)
+	Steer(ctx context.Context, m msg.Steer) (msg.Sent, error)
+	// Cancel stops the running reply; false when none runs.
+	Cancel(ctx context.Context, session string) (bool, error)
+	Create(ctx context.Context, m msg.NewChat) error
+	Patch(ctx context.Context, session string, p msg.ChatPatch) (msg.ChatRow, error)
+	Delete(ctx context.Context, session string) error
+	Trust(ctx context.Context, session, upto string) (msg.TrustResult, error)
+	// Answer decides an approval request; false when it no longer waited. Via says where the answer came from.
+	Answer(ctx context.Context, approval, decision, via string) (bool, error)
+	// Watch pushes the state of the running turn (marked replay, opening the topic's gate) into sub, in order with what
+	// the turn publishes. It refuses a subscriber that may not see the chat.
+	Watch(ctx context.Context, session string, sub *bus.Sub) error
+	// Running names the chats with an open turn.
+	Running() []string
+	List(limit int) ([]msg.ChatRow, error)
+	Messages(session string, limit int) ([]msg.MessageRow, error)
+	Search(q string, limit int) ([]any, error)
+	// Render gives a stored note as JSON without its last brace; false when there is nothing to show (internal notes, chats
+	// that are shown only where they were opened).
+	Render(r journal.Reader, e journal.Entry) ([]byte, bool)
+}
+
+// Log is what the gateway reads of the journal to replay missed events.
+type Log interface {
+	Read() (journal.Reader, error)
+	Newest() uint64
+}
+
+// Config is the whole configuration. Put and Patch refuse with *Invalid, its Detail a list of {loc, msg, type} (A-073).
+type Config interface {
+	Get(ctx context.Context) (json.RawMessage, error)
+	Schema(ctx context.Context) (json.RawMessage, error)
+	Put(ctx context.Context, full json.RawMessage) error
+	Patch(ctx context.Context, partial json.RawMessage) (json.RawMessage, error)
+}
+
+// Setup is what the first run asks (POST /api/onboarding).
+type Setup struct {
+	UserName            string
+	AssistantName       string
+	Timezone            string
+	Location            string
+	ProfessionalContext string
+	PersonalContext     string
+	Persona             string // friendly, professional, concise, custom; "" keeps what is there
+	DailyBrief          bool
+}
+
+// Onboarding saves the first run's answers.
+type Onboarding interface {
+	Onboard(ctx context.Context, s Setup) error
+}
+
+// Files is the files folder (storage/blob.Folder).
+type Files interface {
+	Upload(r io.Reader, u blob.Upload) (blob.Info, error)
+	List(sub string) ([]blob.Info, error)
+	Open(name string) (*blob.File, error)
+	Stat(name string) (blob.Info, error)
+	Delete(name string) error
+}
+
+// Tools is the tool catalog (GET /api/tools).
+type Tools interface {
+	Catalog() []msg.Plugin
+}
+
+// Models answers what Settings asks about models (section 3). The results are the contract's objects.
+type Models interface {
+	Providers(ctx context.Context) (any, error)
+	Local(ctx context.Context) (any, error)
+	Test(ctx context.Context, model, role string) (any, error)
+	// SetRoles changes only the roles named; nil means "use primary". It answers all roles.
+	SetRoles(ctx context.Context, roles map[string]*string) (any, error)
+	// Check tries the saved key of a provider without spending anything. An unknown provider is a msg.NotFound fault.
+	Check(ctx context.Context, provider string) (any, error)
+}
+
+// SecretInfo is a secret's name and whether it is set; never its value (A-328).
+type SecretInfo struct {
+	Name   string  `json:"name"`
+	Set    bool    `json:"set"`
+	Source *string `json:"source"` // keychain, env, file; null when not set
+	Kind   string  `json:"kind"`   // provider, integration
+}
+
+// Secrets is the keychain as Settings sees it.
+type Secrets interface {
+	List(ctx context.Context) ([]SecretInfo, error)
+	Set(ctx context.Context, name, value string) error
+	Delete(ctx context.Context, name string) error
+}
+
+// Home answers what a window needs at launch.
+type Home interface {
+	// Bootstrap is the contract's object of GET /api/bootstrap.
+	Bootstrap(ctx context.Context) (any, error)
+	// Assistant is the assistant's name, for hello.
+	Assistant() string
+	// Health says what is wrong, for the token holder only; nil when nothing is.
+	Health() any
+}
+
+// Stopper is Stop everything's state (section 17).
+type Stopper interface {
+	StopState(ctx context.Context) (any, error)
+}
+
+// Invalid is a refusal (422) whose detail is more than a sentence.
+type Invalid struct{ Detail any }
+
+func (e *Invalid) Error() string { return "The request has values that cannot be used." }

@@ -1,0 +1,91 @@
+package edge
+
+import "time"
+
+// small is the limit of routes that read no body, or only a few fields: some clients send "{}" anyway.
+const small = 64 << 10
+
+// group is the routes that need one port.
+type group struct {
+	served bool
+	routes []Route
+}
+
+// table is everything the gateway serves, in the contract's order. What has no port in o is left out.
+func table(o *Options) []Route {
+	json := o.JSONLimit
+	groups := []group{
+		{true, []Route{
+			{Method: "WS", Path: "/ws", Rights: Gateway, Section: "1", handle: (*Server).socket},
+			{Method: "GET", Path: "/api/health", Rights: Open, Section: "2", handle: (*Server).health},
+		}},
+		{o.Home != nil, []Route{
+			{Method: "GET", Path: "/api/bootstrap", Rights: Gateway, Section: "2", handle: (*Server).bootstrap},
+		}},
+		{o.Onboarding != nil, []Route{
+			{Method: "POST", Path: "/api/onboarding", Rights: Gateway, Section: "2", Limit: json, handle: (*Server).onboard},
+		}},
+		{o.Config != nil, []Route{
+			{Method: "GET", Path: "/api/config", Rights: Gateway, Section: "2", handle: (*Server).configGet},
+			{Method: "GET", Path: "/api/config/schema", Rights: Gateway, Section: "2", handle: (*Server).configSchema},
+			{Method: "PUT", Path: "/api/config", Rights: Gateway, Section: "2", Limit: json, handle: (*Server).configPut},
+			{Method: "PATCH", Path: "/api/config", Rights: Gateway, Section: "2", Limit: json, handle: (*Server).configPatch},
+		}},
+		{true, []Route{
+			{Method: "GET", Path: "/api/approvals/grants", Rights: Gateway, Section: "2", handle: (*Server).grants},
+			{Method: "DELETE", Path: "/api/approvals/grants/{id}", Rights: Gateway, Section: "2", handle: (*Server).revokeGrant},
+			{Method: "POST", Path: "/api/approvals", Rights: Gateway, Section: "2", handle: (*Server).approve},
+			{Method: "POST", Path: "/api/undo", Rights: Gateway, Section: "2", handle: (*Server).undo},
+			{Method: "GET", Path: "/api/sessions/{id}/rule-proposals", Rights: Gateway, Section: "2", handle: (*Server).ruleProposals},
+			{Method: "POST", Path: "/api/rule-proposals/{id}", Rights: Gateway, Section: "2", handle: (*Server).decideProposal},
+			{Method: "GET", Path: "/api/sessions", Rights: Gateway, Section: "2", handle: (*Server).sessions},
+			{Method: "POST", Path: "/api/sessions", Rights: Gateway, Section: "2", handle: (*Server).createSession},
+			{Method: "PATCH", Path: "/api/sessions/{id}", Rights: Gateway, Section: "2", handle: (*Server).patchSession},
+			{Method: "DELETE", Path: "/api/sessions/{id}", Rights: Gateway, Section: "2", handle: (*Server).deleteSession},
+			{Method: "POST", Path: "/api/sessions/{id}/trust", Rights: Gateway, Section: "2", handle: (*Server).trustSession},
+			{Method: "GET", Path: "/api/sessions/{id}/messages", Rights: Gateway, Section: "2", handle: (*Server).messages},
+			{Method: "GET", Path: "/api/sessions/search", Rights: Gateway, Section: "2", handle: (*Server).search},
+			{Method: "POST", Path: "/api/chat", Rights: Gateway | MCP, Section: "2", Limit: json, handle: (*Server).chat},
+		}},
+		{o.Files != nil, []Route{
+			{Method: "POST", Path: "/api/files", Rights: Gateway, Section: "2", Limit: o.UploadLimit, Timeout: 30 * time.Minute, handle: (*Server).upload},
+			{Method: "GET", Path: "/api/files", Rights: Gateway, Section: "2", handle: (*Server).files},
+			{Method: "GET", Path: "/api/files/content/{name...}", Rights: Gateway, Section: "2", handle: (*Server).fileContent},
+			{Method: "HEAD", Path: "/api/files/content/{name...}", Rights: Gateway, Section: "2", handle: (*Server).fileHead},
+			{Method: "DELETE", Path: "/api/files/{name...}", Rights: Gateway, Section: "2", handle: (*Server).deleteFile},
+		}},
+		{o.Tools != nil, []Route{
+			{Method: "GET", Path: "/api/tools", Rights: Gateway, Section: "2", handle: (*Server).tools},
+		}},
+		{o.Models != nil, []Route{
+			{Method: "GET", Path: "/api/models/providers", Rights: Gateway, Section: "3", handle: (*Server).providers},
+			{Method: "GET", Path: "/api/models/local", Rights: Gateway, Section: "3", handle: (*Server).localModels},
+			{Method: "POST", Path: "/api/models/test", Rights: Gateway, Section: "3", Timeout: 2 * time.Minute, handle: (*Server).testModel},
+			{Method: "PUT", Path: "/api/models/roles", Rights: Gateway, Section: "3", handle: (*Server).setRoles},
+		}},
+		{o.Secrets != nil, []Route{
+			{Method: "GET", Path: "/api/secrets", Rights: Gateway, Section: "3", handle: (*Server).secrets},
+			{Method: "PUT", Path: "/api/secrets/{name}", Rights: Gateway, Section: "3", handle: (*Server).setSecret},
+			{Method: "DELETE", Path: "/api/secrets/{name}", Rights: Gateway, Section: "3", handle: (*Server).deleteSecret},
+		}},
+		{o.Models != nil, []Route{
+			{Method: "POST", Path: "/api/models/connect/{provider}/check", Rights: Gateway, Section: "3", handle: (*Server).checkProvider},
+		}},
+		{o.Stop != nil, []Route{
+			{Method: "GET", Path: "/api/stop", Rights: Gateway, Section: "17", handle: (*Server).stopState},
+		}},
+	}
+	var routes []Route
+	for _, g := range groups {
+		if !g.served {
+			continue
+		}
+		for _, r := range g.routes {
+			if r.Limit == 0 {
+				r.Limit = small
+			}
+			routes = append(routes, r)
+		}
+	}
+	return routes
+}
