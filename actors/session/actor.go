@@ -11,6 +11,7 @@ import (
 
 	"sentient/actors/agent"
 	"sentient/actors/msg"
+	"sentient/actors/wire"
 	pb "sentient/proto/session"
 	"sentient/runtime/act"
 	"sentient/storage/journal"
@@ -171,6 +172,9 @@ func (a *actor) input(in agent.Input) {
 
 // commit makes a change real: streamed text is shown, the facts are appended, and only then the effects happen.
 func (a *actor) commit(c *change) error {
+	if c.audience {
+		a.o.Bus.Restrict(a.chat.id, a.chat.Owners...)
+	}
 	if len(c.before) > 0 {
 		a.o.Bus.Publish(c.before...)
 	}
@@ -217,8 +221,8 @@ func (a *actor) lost(err error) {
 	}
 	if turn != "" {
 		text, _ := errorText(plainly(err))
-		a.o.Bus.Publish(passing(a.chat.id, turn, "error", fieldsOf(map[string]any{"message": text, "recoverable": false})),
-			passing(a.chat.id, turn, "done", fieldsOf(doneOf(nil, doneExtra{Error: text}))))
+		a.o.Bus.Publish(passing(a.chat.id, turn, "error", wire.Of(map[string]any{"message": text, "recoverable": false})),
+			passing(a.chat.id, turn, "done", wire.Of(doneOf(nil, doneExtra{Error: text}))))
 	}
 }
 
@@ -258,8 +262,6 @@ func (a *actor) do(e effect) {
 		a.expiry = nil
 	case show:
 		a.o.Bus.Publish(e.Event)
-	case audience:
-		a.o.Bus.Restrict(a.chat.id, e.Owners...)
 	case forget:
 		a.forget(e)
 	case upkeep:

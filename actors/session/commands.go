@@ -5,6 +5,7 @@ import (
 
 	"sentient/actors/agent"
 	"sentient/actors/msg"
+	"sentient/actors/wire"
 	pb "sentient/proto/session"
 )
 
@@ -71,7 +72,7 @@ func (c *change) create(n msg.NewChat) {
 	c.event(&pb.Event{Kind: &pb.Event_Created{Created: &pb.Created{Channel: n.Channel, Incognito: n.Incognito, Model: n.Model, MemoryScope: n.MemoryScope, Owner: owner}}})
 	c.touched = true
 	if n.Incognito {
-		c.do(audience{c.chat.Owners})
+		c.audience = true
 	}
 }
 
@@ -81,7 +82,7 @@ func (c *change) admit(via string) {
 		return
 	}
 	c.event(&pb.Event{Kind: &pb.Event_Changed{Changed: &pb.Changed{Owners: []string{via}}}})
-	c.do(audience{c.chat.Owners})
+	c.audience = true
 }
 
 // remember keeps a client_id, so that the same message is never taken twice.
@@ -234,7 +235,7 @@ func (c *change) trust(upto string, writer string) (msg.TrustResult, error) {
 	}
 	clean := ""
 	c.event(&pb.Event{Kind: &pb.Event_Changed{Changed: &pb.Changed{Untrusted: &clean}}})
-	c.addMessage(&pb.MessageRow{Role: "event", Name: "trusted", Content: string(marshal(struct {
+	c.addMessage(&pb.MessageRow{Role: "event", Name: "trusted", Content: string(wire.Marshal(struct {
 		Event string  `json:"event"`
 		Was   string  `json:"was"`
 		Via   string  `json:"via"`

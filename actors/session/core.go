@@ -38,9 +38,10 @@ type change struct {
 	notes  []journal.Note
 	after  []effect
 
-	touched bool // the session's row is to be written
-	dropped bool // checkpoints are part of the rows now
-	deleted bool
+	touched  bool // the session's row is to be written
+	dropped  bool // checkpoints are part of the rows now
+	deleted  bool
+	audience bool // who may see an incognito chat changed: it counts before anything of the change is told
 }
 
 func (c *chat) begin(now time.Time) *change { return &change{chat: c, now: now.UTC()} }

@@ -5,6 +5,7 @@ import (
 
 	"sentient/actors/agent"
 	"sentient/actors/msg"
+	"sentient/actors/wire"
 	pb "sentient/proto/session"
 	"sentient/runtime/bus"
 )
@@ -37,8 +38,6 @@ type (
 	unexpire struct{}
 	// show publishes what is not kept.
 	show struct{ Event bus.Event }
-	// audience says who may see an incognito chat.
-	audience struct{ Owners []string }
 	// forget ends a deleted chat's traces outside the journal.
 	forget struct {
 		Attached  []string
@@ -60,7 +59,6 @@ func (cancelRuns) effect() {}
 func (expire) effect()     {}
 func (unexpire) effect()   {}
 func (show) effect()       {}
-func (audience) effect()   {}
 func (forget) effect()     {}
 func (settled) effect()    {}
 func (upkeep) effect()     {}
@@ -83,13 +81,13 @@ type approvalFields struct {
 	Preview      any      `json:"preview,omitempty"`
 }
 
-func requestFields(r agent.Request) fields {
+func requestFields(r agent.Request) wire.Fields {
 	f := approvalFields{Approval: r.Approval, Call: r.Call.ID, Name: r.Call.Name, Arguments: r.Arguments, Risk: r.Risk.String(), Reason: r.Reason,
 		RiskLabel: r.RiskLabel, Target: r.Target, Untrusted: r.Untrusted, Warning: r.Warning, Choices: r.Choices, GrantMinutes: r.GrantMinutes}
 	if len(r.Preview) > 0 {
 		f.Preview = r.Preview
 	}
-	return fieldsOf(f)
+	return wire.Of(f)
 }
 
 func approvalRecord(a *agent.Answer) []byte {
@@ -97,7 +95,7 @@ func approvalRecord(a *agent.Answer) []byte {
 		return nil
 	}
 	r := a.Request
-	return marshal(msg.MessageApproval{Decision: a.Decision, AskedAt: msg.Time{Time: r.AskedAt}, AnsweredAt: msg.Time{Time: a.AnsweredAt},
+	return wire.Marshal(msg.MessageApproval{Decision: a.Decision, AskedAt: msg.Time{Time: r.AskedAt}, AnsweredAt: msg.Time{Time: a.AnsweredAt},
 		Target: r.Target, RiskLabel: orNil(r.RiskLabel), Untrusted: orNil(r.Untrusted), Rule: orNil(r.Rule), Warning: orNil(r.Warning)})
 }
 

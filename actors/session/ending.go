@@ -5,6 +5,7 @@ import (
 
 	"sentient/actors/agent"
 	"sentient/actors/msg"
+	"sentient/actors/wire"
 	pb "sentient/proto/session"
 	"sentient/storage/journal"
 )
@@ -31,7 +32,7 @@ type doneExtra struct {
 }
 
 func (d doneFields) extra() []byte {
-	return marshal(doneExtra{d.Cancelled, d.Dropped, d.ClientID, d.Error})
+	return wire.Marshal(doneExtra{d.Cancelled, d.Dropped, d.ClientID, d.Error})
 }
 
 // finishTurn ends the running turn with its one done, then starts what waits.
@@ -47,7 +48,7 @@ func (c *change) finishTurn(f agent.Finish) {
 		if code != "" {
 			e["code"] = code
 		}
-		c.note("error", c.turnID(), nil, fieldsOf(e))
+		c.note("error", c.turnID(), nil, wire.Of(e))
 		c.takeBack()
 		d.Error = text
 	case f.Kept:
@@ -71,7 +72,7 @@ func (c *change) endTurn(how string, d doneFields) {
 	if d.MessageID != nil {
 		ref.Message = *d.MessageID
 	}
-	c.note("done", turn, ref, fieldsOf(d))
+	c.note("done", turn, ref, wire.Of(d))
 	c.event(&pb.Event{Kind: &pb.Event_TurnEnded{TurnEnded: &pb.TurnEnded{Turn: turn, How: how}}})
 	c.row(openTurnRow(c.chat.id, ""))
 	c.touched, c.dropped = true, true
@@ -133,8 +134,8 @@ func (c *change) dropOwnTurns() {
 		if q.ClientId != "" {
 			e["client_id"] = q.ClientId
 		}
-		c.note("error", q.Turn, nil, fieldsOf(e))
-		c.note("done", q.Turn, &pb.Note{Inline: d.extra()}, fieldsOf(d))
+		c.note("error", q.Turn, nil, wire.Of(e))
+		c.note("done", q.Turn, &pb.Note{Inline: d.extra()}, wire.Of(d))
 		ids = append(ids, q.Id)
 	}
 	c.unqueue(ids, true)
@@ -180,7 +181,7 @@ func (c *change) cutTurn() {
 		}
 	}
 	d := doneFields{Cancelled: true, Memories: []any{}, Sources: []msg.AnswerSource{}, Checks: []any{}}
-	c.do(show{passing(c.chat.id, turn, "done", fieldsOf(d))})
+	c.do(show{passing(c.chat.id, turn, "done", wire.Of(d))})
 	c.do(unexpire{})
 	c.do(turnOver{})
 	c.chat.turn = nil
@@ -246,21 +247,21 @@ func (t *Tables) Render(r journal.Reader, e journal.Entry) ([]byte, bool) {
 		return nil, false
 	}
 	if n.Turn == "" { // a domain event
-		return body(e.Type, "", "", n.Inline), true
+		return wire.Body(e.Type, "", "", n.Inline), true
 	}
 	if n.Message == "" {
-		f := fields(n.Inline)
+		f := wire.Fields(n.Inline)
 		if e.Type == "done" {
 			var x doneExtra
 			_ = json.Unmarshal(n.Inline, &x)
-			f = fieldsOf(doneOf(nil, x))
+			f = wire.Of(doneOf(nil, x))
 		}
-		return body(e.Type, e.Topic, n.Turn, f), true
+		return wire.Body(e.Type, e.Topic, n.Turn, f), true
 	}
 	row, ok, err := t.Messages.Get(r, []byte(e.Topic+n.Message))
 	if err != nil || !ok {
 		return nil, false
 	}
 	f, ok := renderRow(e.Type, n, row)
-	return body(e.Type, e.Topic, n.Turn, f), ok
+	return wire.Body(e.Type, e.Topic, n.Turn, f), ok
 }

@@ -144,9 +144,9 @@ func inHouse(t *testing.T, fn func(*testing.T, *house)) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t)
 		h.open()
+		defer time.Sleep(2 * time.Second)
+		defer h.close()
 		fn(t, h)
-		h.close()
-		time.Sleep(2 * time.Second)
 	})
 }
 
@@ -338,4 +338,17 @@ func (h *house) transcript(session string) string {
 
 func toolCall(id, name, args string) msg.ToolCall {
 	return msg.ToolCall{ID: id, Name: name, Arguments: args}
+}
+
+func mustJSON(v any) []byte { b, _ := json.Marshal(v); return b }
+
+// canonicalJSON sorts keys and leaves out what only the delivery adds.
+func canonicalJSON(t *testing.T, s string) string {
+	t.Helper()
+	var m map[string]any
+	if err := json.Unmarshal([]byte(s), &m); err != nil {
+		t.Fatal(err)
+	}
+	delete(m, "seq")
+	return string(mustJSON(m))
 }

@@ -10,6 +10,7 @@ import (
 	"sentient/actors/msg"
 	"sentient/actors/policy"
 	"sentient/actors/tool"
+	"sentient/actors/wire"
 	"sentient/runtime/app"
 	"sentient/runtime/work"
 )
@@ -87,7 +88,7 @@ func (j judgement) one(call msg.ToolCall) agent.Verdict {
 	}
 	args, bad := e.Decode(call.Arguments)
 	if bad != nil {
-		return agent.Verdict{Call: call.ID, Do: agent.DoRefuse, Error: true, Result: marshal(bad)}
+		return agent.Verdict{Call: call.ID, Do: agent.DoRefuse, Error: true, Result: wire.Marshal(bad)}
 	}
 	x := j.base
 	x.ID, x.Tool, x.Args = call.ID, call.Name, args
@@ -136,7 +137,7 @@ func plainName(e tool.Entry) string {
 }
 
 func (j judgement) request(call msg.ToolCall, args map[string]any, f policy.Facts, r policy.Ruling, d msg.Description) *agent.Request {
-	q := &agent.Request{Approval: j.newID(), Call: call, Arguments: marshal(args), Risk: f.Risk, RiskLabel: d.RiskLabel,
+	q := &agent.Request{Approval: j.newID(), Call: call, Arguments: wire.Marshal(args), Risk: f.Risk, RiskLabel: d.RiskLabel,
 		Untrusted: r.Untrusted, Rule: r.Rule, Choices: r.Choices, AskedAt: j.asked.Time}
 	if d.RiskLabel != f.Risk.Label() {
 		q.Reason = d.RiskLabel // A-026
@@ -155,9 +156,9 @@ func handOff(f policy.Facts, args map[string]any) json.RawMessage {
 	}
 	var details []detail
 	for _, k := range sortedKeys(args) {
-		details = append(details, detail{k, strings.Trim(string(marshal(args[k])), `"`)})
+		details = append(details, detail{k, strings.Trim(string(wire.Marshal(args[k])), `"`)})
 	}
-	return marshal(struct {
+	return wire.Marshal(struct {
 		HandedOff bool     `json:"handed_off"`
 		Message   string   `json:"message"`
 		Label     string   `json:"label"`

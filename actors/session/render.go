@@ -6,6 +6,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"sentient/actors/msg"
+	"sentient/actors/wire"
 	pb "sentient/proto/session"
 	"sentient/storage/journal"
 )
@@ -15,7 +16,7 @@ func decodeNote(e journal.Entry) (*pb.Note, bool) {
 	return n, proto.Unmarshal(e.Data, n) == nil
 }
 
-func renderRow(typ string, n *pb.Note, row *pb.MessageRow) (fields, bool) {
+func renderRow(typ string, n *pb.Note, row *pb.MessageRow) (wire.Fields, bool) {
 	switch typ {
 	case "tool_call":
 		for _, call := range row.Calls {
@@ -26,11 +27,11 @@ func renderRow(typ string, n *pb.Note, row *pb.MessageRow) (fields, bool) {
 	case "tool_result":
 		return resultFields(row, resultOf(row)), true
 	case "user_interjection":
-		return fieldsOf(map[string]string{"text": row.Content}), true
+		return wire.Of(map[string]string{"text": row.Content}), true
 	case "done":
 		var x doneExtra
 		_ = json.Unmarshal(n.Inline, &x)
-		return fieldsOf(doneOf(row, x)), true
+		return wire.Of(doneOf(row, x)), true
 	}
 	return nil, false
 }
@@ -40,7 +41,7 @@ func resultOf(row *pb.MessageRow) json.RawMessage {
 	if row.IsJson && json.Valid([]byte(row.Content)) {
 		return json.RawMessage(row.Content)
 	}
-	return marshal(row.Content)
+	return wire.Marshal(row.Content)
 }
 
 func doneOf(row *pb.MessageRow, x doneExtra) doneFields {

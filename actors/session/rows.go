@@ -24,6 +24,7 @@ const (
 	indexUpdated   = "updated"
 	indexAttached  = "attached"
 	indexAt        = "at"
+	indexIncognito = "incognito"
 )
 
 // idLen is the length of every id in a key: ids are ULIDs, so keys made of them never run into each other.
@@ -44,7 +45,13 @@ func NewTables() *Tables {
 	return &Tables{
 		Sessions: rowsOf(tableSessions, func() *pb.SessionRow { return &pb.SessionRow{} },
 			func(r *pb.SessionRow) []byte { return []byte(r.Id) },
-			table.Index[*pb.SessionRow]{Name: indexUpdated, Keys: func(r *pb.SessionRow) [][]byte { return [][]byte{be64(r.UpdatedAt)} }}),
+			table.Index[*pb.SessionRow]{Name: indexUpdated, Keys: func(r *pb.SessionRow) [][]byte { return [][]byte{be64(r.UpdatedAt)} }},
+			table.Index[*pb.SessionRow]{Name: indexIncognito, Keys: func(r *pb.SessionRow) [][]byte {
+				if !r.Incognito {
+					return nil
+				}
+				return [][]byte{{1}}
+			}}),
 		Messages: rowsOf(tableMessages, func() *pb.MessageRow { return &pb.MessageRow{} },
 			func(r *pb.MessageRow) []byte { return []byte(r.Session + r.Id) },
 			table.Index[*pb.MessageRow]{Name: indexAttached, Keys: attachedKeys}),

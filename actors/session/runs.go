@@ -11,6 +11,7 @@ import (
 	"sentient/actors/agent"
 	"sentient/actors/msg"
 	"sentient/actors/tool"
+	"sentient/actors/wire"
 	"sentient/runtime/work"
 )
 
@@ -190,7 +191,7 @@ func (o *Options) perform(ctx context.Context, reg *tool.Registry, call msg.Tool
 	}
 	args, bad := e.Decode(call.Arguments)
 	if bad != nil {
-		return agent.Outcome{Call: call.ID, Result: marshal(bad), Content: string(marshal(bad)), IsJSON: true, IsError: true}
+		return agent.Outcome{Call: call.ID, Result: wire.Marshal(bad), Content: string(wire.Marshal(bad)), IsJSON: true, IsError: true}
 	}
 	x.Args = args
 	result, err := e.Tool.Run(ctx, x)
@@ -216,7 +217,7 @@ func (o *Options) outcome(e tool.Entry, args map[string]any, result any, x *msg.
 	name := tool.OutputName(x.ID, incognito)
 	f := tool.Fit(result, x.ResultLimit, name, e.Tool.ShortenFn)
 	_, isText := result.(string)
-	out := agent.Outcome{Call: x.ID, Result: marshal(result), Content: f.Content(), IsJSON: !isText && f.Note == ""}
+	out := agent.Outcome{Call: x.ID, Result: wire.Marshal(result), Content: f.Content(), IsJSON: !isText && f.Note == ""}
 	if f.Note != "" {
 		out.File = name
 		if err := o.Files.SaveResult(name, f.Full); err != nil {

@@ -2,10 +2,10 @@ package session
 
 import (
 	"context"
-	"sync"
 
 	"sentient/actors/agent"
 	"sentient/actors/msg"
+	"sentient/actors/wire"
 	pb "sentient/proto/session"
 	"sentient/runtime/act"
 	"sentient/runtime/bus"
@@ -182,6 +182,9 @@ func (s *Service) Answer(ctx context.Context, approval, decision, _ string) (boo
 // Watch pushes the state of the running turn, if any, into sub, marked as a replay; from then on sub gets its deltas.
 func (s *Service) Watch(ctx context.Context, session string, sub *bus.Sub) error {
 	_, err := ask(ctx, s, session, func(a *actor, c *change) (struct{}, error) {
+		if !a.chat.mayWatch(sub.ID()) {
+			return struct{}{}, msg.ErrNoChat
+		}
 		for _, e := range a.chat.running() {
 			sub.Push(e)
 		}
@@ -196,9 +199,9 @@ func (ch *chat) running() []bus.Event {
 		return nil
 	}
 	turn := ch.Turn.Id
-	replay := func(typ string, f fields) bus.Event {
+	replay := func(typ string, f wire.Fields) bus.Event {
 		if len(f) > 0 {
-			f = append(append(fields{}, f...), ',')
+			f = append(append(wire.Fields{}, f...), ',')
 		}
 		return passing(ch.id, turn, typ, append(f, `"replay":true`...))
 	}
@@ -208,10 +211,10 @@ func (ch *chat) running() []bus.Event {
 	list := []bus.Event{first}
 	if ch.turn.State() == agent.Calling {
 		if thinking != "" {
-			list = append(list, replay("thinking_delta", fieldsOf(map[string]string{"text": thinking})))
+			list = append(list, replay("thinking_delta", wire.Of(map[string]string{"text": thinking})))
 		}
 		if text != "" {
-			list = append(list, replay("text_delta", fieldsOf(map[string]string{"text": text})))
+			list = append(list, replay("text_delta", wire.Of(map[string]string{"text": text})))
 		}
 	}
 	for _, call := range ch.turn.Open() {
@@ -269,35 +272,6 @@ func (s *Service) Render(r journal.Reader, e journal.Entry) ([]byte, bool) {
 
 // Tables are the rows, for those who only read.
 func (s *Service) Tables() *Tables { return s.tables }
-
-// CloseIncognito deletes every incognito chat (at shutdown), or those without a message since before.
-func (s *Service) CloseIncognito(ctx context.Context, idle func(msg.ChatRow) bool) error {
-	var gone []string
-	err := journalRead(s.o.Journal, func(r journal.Reader) error {
-		rows, err := s.tables.List(r, 0)
-		for _, row := range rows {
-			if row.Incognito && idle(row) {
-				gone = append(gone, row.ID)
-			}
-		}
-		return err
-	})
-	var wg sync.WaitGroup
-	for _, id := range gone {
-		wg.Go(func() { _ = s.endIdle(ctx, id) })
-	}
-	wg.Wait()
-	return err
-}
-
-// endIdle closes an incognito chat unless it is writing (A-181).
-func (s *Service) endIdle(ctx context.Context, session string) error {
-	busy, err := ask(ctx, s, session, func(a *actor, _ *change) (bool, error) { return a.chat.turn != nil, nil })
-	if err != nil || busy {
-		return err
-	}
-	return s.end(ctx, session, "incognito")
-}
 
 // onlyAttachedTo lists the screens/ and selections/ files that only this chat has attached.
 func (t *Tables) onlyAttachedTo(r journal.Reader, session string) ([]string, error) {

@@ -7,6 +7,7 @@ import (
 
 	"sentient/actors/agent"
 	"sentient/actors/msg"
+	"sentient/actors/wire"
 	pb "sentient/proto/session"
 	"sentient/storage/journal"
 )
@@ -31,7 +32,7 @@ func (c *change) startTurn(items []*pb.QueuedRow) (ids []string) {
 	if first.ClientId != "" {
 		f["client_id"] = first.ClientId
 	}
-	c.note("session", first.Turn, nil, fieldsOf(f))
+	c.note("session", first.Turn, nil, wire.Of(f))
 	run := ch.newID()
 	ch.turn = agent.New(run, ch.newID)
 	c.do(makePlan{Run: run, Turn: first.Turn, Model: first.Model, First: ids[0]})
@@ -111,9 +112,9 @@ func (c *change) take(o agent.Out) {
 	case agent.KeepUsage:
 		c.keepUsage(turn, o)
 	case agent.Tell:
-		c.note("notice", turn, nil, fieldsOf(noticeFields(o.Notice)))
+		c.note("notice", turn, nil, wire.Of(noticeFields(o.Notice)))
 	case agent.Note:
-		c.note("error", turn, nil, fieldsOf(map[string]any{"message": o.Message, "recoverable": true}))
+		c.note("error", turn, nil, wire.Of(map[string]any{"message": o.Message, "recoverable": true}))
 	case agent.Finish:
 		c.finishTurn(o)
 	}
@@ -134,7 +135,7 @@ func (c *change) progress(turn string, o agent.ShowProgress) {
 		Name string `json:"name"`
 		msg.ToolProgress
 	}{o.Call.ID, o.Call.Name, o.Progress}
-	c.before = append(c.before, passing(c.chat.id, turn, "tool_progress", fieldsOf(f)))
+	c.before = append(c.before, passing(c.chat.id, turn, "tool_progress", wire.Of(f)))
 }
 
 // intend records what is about to change something; look-ups need no intent (law 3).
@@ -170,7 +171,7 @@ func (c *change) keepAnswer(turn string, o agent.KeepAnswer) {
 		row.Thinking = &o.Thinking
 	}
 	if o.Final && len(o.Sources) > 0 {
-		row.Sources = marshal(o.Sources)
+		row.Sources = wire.Marshal(o.Sources)
 	}
 	for _, call := range o.Calls {
 		row.Calls = append(row.Calls, &pb.Call{Id: call.ID, Name: call.Name, Arguments: argumentsText(call.Arguments)})
@@ -190,11 +191,11 @@ func argumentsText(s string) string {
 	if s == "" {
 		return "{}"
 	}
-	return string(marshal(s))
+	return string(wire.Marshal(s))
 }
 
-func callFields(call *pb.Call) fields {
-	return fieldsOf(struct {
+func callFields(call *pb.Call) wire.Fields {
+	return wire.Of(struct {
 		Call      string          `json:"call_id"`
 		Name      string          `json:"name"`
 		Arguments json.RawMessage `json:"arguments"`
@@ -245,8 +246,8 @@ func (c *change) mark(source string, hosts []string) {
 	}
 }
 
-func resultFields(r *pb.MessageRow, result json.RawMessage) fields {
-	return fieldsOf(struct {
+func resultFields(r *pb.MessageRow, result json.RawMessage) wire.Fields {
+	return wire.Of(struct {
 		Call     string          `json:"call_id"`
 		Name     string          `json:"name"`
 		Result   json.RawMessage `json:"result"`
@@ -264,7 +265,7 @@ func (c *change) keepSteers(turn string, steers []agent.Steer) {
 		}
 		q.Turn = turn
 		id := c.userMessage(q, true)
-		c.note("user_interjection", turn, &pb.Note{Message: id}, fieldsOf(map[string]string{"text": q.Text}))
+		c.note("user_interjection", turn, &pb.Note{Message: id}, wire.Of(map[string]string{"text": q.Text}))
 		ids = append(ids, s.ID)
 	}
 	c.unqueue(ids, false)
@@ -292,7 +293,7 @@ func (c *change) keepUsage(turn string, o agent.KeepUsage) {
 		Warning    *string `json:"context_warning"`
 	}{o.Choice.Model, o.Usage.PromptTokens, o.Usage.CompletionTokens, o.Meter.Used, o.Meter.Length, o.Meter.Percent, o.Meter.Warning}
 	if o.Usage.Known || o.Meter.Length != nil {
-		c.note("usage", turn, nil, fieldsOf(f))
+		c.note("usage", turn, nil, wire.Of(f))
 	}
 	row := &pb.UsageRow{Id: c.chat.newID(), At: c.now.UnixMicro(), Model: o.Choice.Model, Role: o.Choice.Role, Source: "chat",
 		PromptTokens: int64(o.Usage.PromptTokens), CompletionTokens: int64(o.Usage.CompletionTokens), CostUsd: o.Usage.CostUSD, Session: c.chat.id}
