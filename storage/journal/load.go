@@ -1,0 +1,145 @@
+package journal
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+)
+
+// stateIn reads what an append must know of a stream.
+func (d decoder) stateIn(p *pair, s Stream) (st state, err error) {
+	mark := streamKey(nil, markSpace, s)
+	for _, v := range p.of {
+		record, ok, err := v.Get(mark)
+		if err != nil {
+			return st, err
+		}
+		if !ok {
+			continue
+		}
+		_, payload, err := d.payload(mark, record)
+		if err != nil {
+			return st, err
+		}
+		if len(payload) != 1 {
+			return st, &CorruptError{printable(mark), errShape}
+		}
+		if payload[0] == markDeleted {
+			return state{deleted: true}, nil
+		}
+		st.volatile = true
+	}
+	st.version, err = d.versionIn(p.of[st.side()], s)
+	return st, err
+}
+
+// versionIn is the number of the newest event, or the snapshot's when no event is left.
+func (d decoder) versionIn(v View, s Stream) (uint64, error) {
+	key := streamKey(nil, eventSpace, s)
+	cur := v.Scan(under(key), true)
+	defer cur.Close()
+	if cur.Next() {
+		return tailNumber(cur.Key()), nil
+	}
+	if err := cur.Err(); err != nil {
+		return 0, err
+	}
+	key = streamKey(key, snapshotSpace, s)
+	record, ok, err := v.Get(key)
+	if err != nil || !ok {
+		return 0, err
+	}
+	version, _, err := d.snapshot(key, record, s)
+	return version, err
+}
+
+// Load implements Journal.
+func (c *Committer) Load(ctx context.Context, s Stream) (Loaded, error) {
+	if err := ctx.Err(); err != nil {
+		return Loaded{}, err
+	}
+	queued := c.waitingOf(s) // before the view: what leaves the queue in between is in the view
+	p, err := c.views.acquire()
+	if err != nil {
+		return Loaded{}, err
+	}
+	defer c.views.release(p)
+	st, err := c.dec.stateIn(p, s)
+	if err != nil || st.deleted {
+		return Loaded{Deleted: st.deleted}, err
+	}
+	l := Loaded{Version: st.version, Volatile: st.volatile}
+	v := p.of[st.side()]
+	if err := c.dec.loadEvents(ctx, v, s, &l); err != nil {
+		return Loaded{}, err
+	}
+	if err := c.dec.loadCheckpoints(v, s, queued, &l); err != nil {
+		return Loaded{}, err
+	}
+	return l, nil
+}
+
+// loadEvents reads the snapshot and what came after it, and checks that no event is missing.
+func (d decoder) loadEvents(ctx context.Context, v View, s Stream, l *Loaded) error {
+	key := streamKey(nil, snapshotSpace, s)
+	record, ok, err := v.Get(key)
+	if err != nil {
+		return err
+	}
+	at := uint64(0)
+	if ok {
+		if at, l.Snapshot, err = d.snapshot(key, record, s); err != nil {
+			return err
+		}
+		if l.Snapshot == nil {
+			l.Snapshot = []byte{}
+		}
+	}
+	base := streamKey(nil, eventSpace, s)
+	span := under(base)
+	span.Lo = numberedKey(nil, eventSpace, s, at+1)
+	cur := v.Scan(span, false)
+	defer cur.Close()
+	for cur.Next() {
+		at++
+		if found := tailNumber(cur.Key()); found != at {
+			return &CorruptError{printable(cur.Key()), fmt.Errorf("event %d before it is missing", at)}
+		}
+		data, err := d.whole(cur.Key(), bytes.Clone(cur.Value()), KindEvent, string(s))
+		if err != nil {
+			return err
+		}
+		l.Events = append(l.Events, data)
+		if at%1024 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	if err := cur.Err(); err != nil {
+		return err
+	}
+	if at != l.Version {
+		return &CorruptError{printable(base), fmt.Errorf("it ends at event %d, not %d", at, l.Version)}
+	}
+	return nil
+}
+
+// loadCheckpoints reads what is stored and then what is queued; something may be in both.
+func (d decoder) loadCheckpoints(v View, s Stream, queued []checkpoint, l *Loaded) error {
+	cur := v.Scan(under(streamKey(nil, checkpointSpace, s)), false)
+	defer cur.Close()
+	var last uint64
+	for cur.Next() {
+		data, err := d.whole(cur.Key(), bytes.Clone(cur.Value()), KindCheckpoint, string(s))
+		if err != nil {
+			return err
+		}
+		last = tailNumber(cur.Key())
+		l.Checkpoints = append(l.Checkpoints, data)
+	}
+	for _, k := range queued {
+		if k.number > last {
+			l.Checkpoints = append(l.Checkpoints, bytes.Clone(k.data))
+		}
+	}
+	return cur.Err()
+}

@@ -1,0 +1,143 @@
+package journal
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+)
+
+// recoverWriter reads from the disk engine what the committer goes on from.
+func recoverWriter(ctx context.Context, c *Committer) (*writer, error) {
+	w := &writer{c: c, stored: map[Stream][]uint64{}, states: map[Stream]state{}}
+	view := c.opt.Disk.View()
+	defer view.Close()
+	fresh, err := w.checkSchema(view)
+	if err != nil {
+		return nil, err
+	}
+	for _, read := range []func(View) error{w.readNumbering, w.readCheckpoints, w.readErasures} {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if err := read(view); err != nil {
+			return nil, err
+		}
+	}
+	if fresh {
+		err = w.writeSchema()
+	}
+	return w, err
+}
+
+// checkSchema refuses a store of a newer format. It says whether the store must learn today's number, which happens
+// before the first record of that number is written.
+func (w *writer) checkSchema(view View) (write bool, err error) {
+	raw, ok, err := view.Get([]byte(schemaKey))
+	if err != nil || !ok {
+		return true, err
+	}
+	_, payload, err := open([]byte(schemaKey), raw)
+	if err != nil {
+		return false, err
+	}
+	found, n := binary.Uvarint(payload)
+	if n <= 0 {
+		return false, &CorruptError{schemaKey, errShape}
+	}
+	if found > w.c.opt.Schema {
+		return false, &NewerError{Found: found, Known: w.c.opt.Schema}
+	}
+	return found < w.c.opt.Schema, nil
+}
+
+func (w *writer) writeSchema() error {
+	var b Batch
+	key := []byte(schemaKey)
+	b.Set(key, appendRecord(nil, key, w.c.opt.Schema, binary.AppendUvarint(nil, w.c.opt.Schema)))
+	if err := w.c.opt.Disk.Apply(&b, true); err != nil {
+		return fmt.Errorf("the store's format could not be written: %w", err)
+	}
+	return nil
+}
+
+// lostNumbers is how far the numbering jumps when its record is damaged: further than any reservation.
+const lostNumbers = 1_000_000
+
+func (w *writer) readNumbering(view View) error {
+	key := []byte(seqKey)
+	raw, ok, err := view.Get(key)
+	if err == nil && !ok {
+		return nil
+	}
+	var payload []byte
+	if err == nil {
+		_, payload, err = open(key, raw)
+	}
+	if err == nil {
+		if w.num, ok = decodeNumbering(payload); !ok {
+			err = &CorruptError{seqKey, errShape}
+		}
+	}
+	if err != nil {
+		return w.guessNumbering(view, err)
+	}
+	w.num.seq = max(w.num.seq, w.num.reserved)
+	return nil
+}
+
+// guessNumbering makes a numbering that cannot collide out of the notes that are left.
+func (w *writer) guessNumbering(view View, why error) error {
+	var damage *CorruptError
+	if !errors.As(why, &damage) {
+		return why
+	}
+	cur := view.Scan(under([]byte(noteSpace)), false)
+	defer cur.Close()
+	for cur.Next() {
+		w.num.seq = tailNumber(cur.Key())
+		w.num.kept[onDisk]++
+	}
+	if cur.Err() != nil {
+		return why
+	}
+	w.num.seq += lostNumbers
+	w.num.reserved = w.num.seq
+	w.c.opt.Logger.Error("the store's numbering was damaged; it goes on from a later number", "error", why, "from", w.num.seq)
+	return nil
+}
+
+func (w *writer) readCheckpoints(view View) error {
+	cur := view.Scan(under([]byte(checkpointSpace)), false)
+	defer cur.Close()
+	for cur.Next() {
+		stream, rest, ok := cutPart(cur.Key()[len(checkpointSpace):])
+		if !ok || len(rest) != 8 {
+			continue
+		}
+		n := tailNumber(rest)
+		w.nextCheck = max(w.nextCheck, n)
+		w.stored[Stream(stream)] = append(w.stored[Stream(stream)], n)
+	}
+	return w.tolerate(cur.Err())
+}
+
+func (w *writer) readErasures(view View) error {
+	cur := view.Scan(under([]byte(eraseSpace)), false)
+	defer cur.Close()
+	for cur.Next() {
+		w.eraseID = tailNumber(cur.Key())
+		w.hasErasures = true
+	}
+	return w.tolerate(cur.Err())
+}
+
+// tolerate lets the store open when a list is damaged that only some streams need.
+func (w *writer) tolerate(err error) error {
+	var damage *CorruptError
+	if errors.As(err, &damage) {
+		w.c.opt.Logger.Error("a part of the store is damaged", "error", err)
+		return nil
+	}
+	return err
+}
