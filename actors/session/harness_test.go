@@ -99,11 +99,11 @@ type fakeFiles struct {
 	attach  map[string]Attachment
 }
 
-func (f *fakeFiles) Attach(_ context.Context, n string) Attachment {
+func (f *fakeFiles) Attach(_ context.Context, n, _ string) Attachment {
 	if a, ok := f.attach[n]; ok {
 		return a
 	}
-	return Attachment{Note: "It is no longer available."}
+	return Attachment{Note: "[It is no longer available.]"}
 }
 func (f *fakeFiles) SaveResult(n, text string) error {
 	f.mu.Lock()

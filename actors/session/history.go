@@ -126,8 +126,7 @@ func attachmentParts(files func(name string) Attachment, mark tool.Marker, marki
 			}
 			parts = append(parts, msg.ModelPart{Text: label}, msg.ModelPart{Image: a.Image, MIME: a.MIME})
 			image = true
-		case a.Note != "":
-			parts = append(parts, msg.ModelPart{Text: fmt.Sprintf("[Attached: %s. %s]", name, a.Note)})
+		case a.Text == "" && a.Note != "":
 		case strings.HasPrefix(name, "selections/"):
 			text := a.Text
 			if marking {
@@ -136,6 +135,9 @@ func attachmentParts(files func(name string) Attachment, mark tool.Marker, marki
 			parts = append(parts, msg.ModelPart{Text: "--- Text the user selected in another app ---\n" + text})
 		default:
 			parts = append(parts, msg.ModelPart{Text: fmt.Sprintf("--- Attached file: %s ---\n%s\n--- End of %s ---", name, a.Text, name)})
+		}
+		if a.Note != "" {
+			parts = append(parts, msg.ModelPart{Text: a.Note})
 		}
 	}
 	return parts, image

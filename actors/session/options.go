@@ -30,7 +30,7 @@ type Models interface {
 	Cost(model string, u msg.ModelUsage) *float64
 }
 
-// Attachment is a file as a model gets it: text, or an image, or a note why neither.
+// Attachment is a file as a model gets it: an image, or text. Note is a sentence in brackets about what is missing.
 type Attachment struct {
 	Text  string
 	Image []byte
@@ -40,7 +40,7 @@ type Attachment struct {
 
 // Files is what a chat needs of the files folder.
 type Files interface {
-	Attach(ctx context.Context, name string) Attachment
+	Attach(ctx context.Context, name, session string) Attachment
 	SaveResult(name, text string) error
 	DeleteAttached(names []string)
 	DeleteIncognito(session string)

@@ -55,7 +55,7 @@ func (p *planner) make(ctx context.Context) (agent.Plan, error) {
 		return agent.Plan{}, err
 	}
 	h := history{mark: p.Marker, marking: p.cfg.Chat.MarkOutsideContent, turn: p.in.turn, attach: func(r *pb.MessageRow) []msg.ModelPart {
-		parts, image := attachmentParts(func(n string) Attachment { return p.Files.Attach(ctx, n) }, p.Marker, p.cfg.Chat.MarkOutsideContent, r)
+		parts, image := attachmentParts(func(n string) Attachment { return p.Files.Attach(ctx, n, p.in.session) }, p.Marker, p.cfg.Chat.MarkOutsideContent, r)
 		p.image = p.image || image
 		return parts
 	}}

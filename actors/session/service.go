@@ -326,3 +326,13 @@ func (s *Service) Attached(name string) bool {
 	})
 	return found
 }
+
+// Exists says whether the chat is there.
+func (s *Service) Exists(session string) bool {
+	found := false
+	_ = journalRead(s.o.Journal, func(r journal.Reader) (err error) {
+		_, found, err = s.tables.Sessions.Get(r, []byte(session))
+		return err
+	})
+	return found
+}

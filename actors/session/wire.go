@@ -34,9 +34,8 @@ func (c *change) domain(typ string, data any) {
 	if typ == noteDeleted {
 		topic = "" // outlives the chat
 	}
-	f := wire.Domain(data, c.now)
-	kept, _ := proto.Marshal(&pb.Note{Inline: f})
-	ev := bus.Event{Topic: topic, Kind: typ, Body: wire.Body(typ, "", "", f)}
+	kept, shown := wire.DomainNote(typ, data, c.now)
+	ev := bus.Event{Topic: topic, Kind: typ, Body: shown}
 	c.notes = append(c.notes, journal.Note{Type: typ, Topic: topic, Data: kept, Live: ev})
 }
 

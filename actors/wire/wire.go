@@ -8,7 +8,10 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"google.golang.org/protobuf/proto"
+
 	"sentient/actors/msg"
+	pb "sentient/proto/session"
 )
 
 // Fields are the members of a wire event besides its type, session and turn, in JSON without the outer braces.
@@ -94,4 +97,11 @@ func AppendEscaped(b []byte, s string) []byte {
 		start = i
 	}
 	return append(b, s[start:]...)
+}
+
+// DomainNote is a domain event as the journal keeps it, and as it is shown (without its last brace).
+func DomainNote(typ string, data any, at time.Time) (kept, shown []byte) {
+	f := Domain(data, at)
+	kept, _ = proto.Marshal(&pb.Note{Inline: f})
+	return kept, Body(typ, "", "", f)
 }

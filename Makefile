@@ -1,0 +1,50 @@
+# Two commands do everything: `make run` starts the engine, `make test` passes the tests. The rest is for those who change it.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+GO ?= go
+LDFLAGS := -s -w -X main.version=$(VERSION)
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@2026.1
+CC_FOUND := $(shell command -v $${CC:-gcc} || command -v clang)
+
+.PHONY: help run build test check bench fmt proto go clean
+
+help: ## what can be made
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
+
+go:
+	@command -v $(GO) >/dev/null || { echo "Go is needed (1.26 or newer): https://go.dev/dl"; exit 1; }
+
+build: go ## build bin/sentient and bin/sentient-worker
+	@echo "Building Sentient (the first time takes a few minutes) ..."
+	@mkdir -p bin
+	@CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/...
+
+run: build ## build what is missing and start the engine
+	@exec bin/sentient serve --open $(ARGS)
+
+test: go ## run all tests (with the race detector where there is a C compiler)
+ifneq ($(CC_FOUND),)
+	$(GO) test -race -timeout 15m ./...
+else
+	@echo "No C compiler found, so the race detector is off (on Debian: apt install gcc)."
+	CGO_ENABLED=0 $(GO) test -timeout 15m ./...
+endif
+
+check: go ## formatting, vet, static analysis, import rules, package docs
+	@bad=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$bad" ] || { echo "not formatted (make fmt):"; echo "$$bad"; exit 1; }
+	$(GO) vet ./...
+	$(GO) run $(STATICCHECK) ./...
+	$(GO) test -count=1 -run 'TestImports|TestPackageDocs' .
+
+bench: build ## measure what bench/RESULTS.md reports
+	$(GO) run ./cmd/sentient-bench $(ARGS)
+
+fmt: ## format the code
+	gofmt -w $$(git ls-files '*.go')
+
+proto: ## generate code from the .proto files (needs protoc and protoc-gen-go)
+	protoc --go_out=. --go_opt=module=sentient $$(git ls-files '*.proto')
+
+clean: ## remove what was built
+	rm -rf bin

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"sentient/runtime/app"
+	"sentient/storage/journal"
+	"sentient/storage/pebblestore"
+	"sentient/storage/secret"
+	"sentient/transport/llm"
+	"sentient/transport/worker"
+)
+
+// finding is one line of the doctor's report.
+type finding struct {
+	state string // ok, note, bad
+	what  string
+}
+
+// doctor says what is installed, reachable and writable. It changes nothing but making the data folder.
+func (m *Main) doctor(ctx context.Context) error {
+	home, err := app.FindHome(m.Getenv, m.UserHome)
+	if err != nil {
+		return err
+	}
+	var all []finding
+	add := func(f ...finding) { all = append(all, f...) }
+	add(checkHome(home)...)
+	cfg, f := checkConfig(home)
+	add(f...)
+	add(checkEngine(home, cfg)...)
+	add(m.checkSecrets(home)...)
+	add(m.checkModels(ctx, home, cfg)...)
+	add(checkPrograms()...)
+	bad := false
+	for _, f := range all {
+		fmt.Fprintf(m.Stdout, "%-5s %s\n", f.state, f.what)
+		bad = bad || f.state == "bad"
+	}
+	if bad {
+		return errUnwell
+	}
+	return nil
+}
+
+func checkHome(home app.Home) []finding {
+	if err := home.Prepare(); err != nil {
+		return []finding{{"bad", err.Error()}}
+	}
+	probe := filepath.Join(home.Dir, ".doctor")
+	if err := os.WriteFile(probe, []byte("ok"), 0o600); err != nil {
+		return []finding{{"bad", "The data folder " + home.Dir + " is not writable. Check its permissions and the disk's space."}}
+	}
+	_ = os.Remove(probe)
+	return []finding{{"ok", "The data folder is " + home.Dir + " and can be written."}}
+}
+
+func checkConfig(home app.Home) (*app.Config, []finding) {
+	cfg, report, err := app.Load(home.ConfigFile())
+	if err != nil {
+		return app.Default(), []finding{{"bad", err.Error()}}
+	}
+	out := []finding{{"ok", "The settings can be used."}}
+	for _, k := range report.Unknown {
+		out = append(out, finding{"note", "config.yaml has the key " + k + ", which no setting has. It is kept and not used."})
+	}
+	return cfg, out
+}
+
+// checkEngine looks whether an engine runs, and if not, whether its store and port are free.
+func checkEngine(home app.Home, cfg *app.Config) []finding {
+	disk, err := pebblestore.Open(pebblestore.Options{Dir: home.Store(), Ballast: -1})
+	var held *journal.HeldError
+	switch {
+	case errors.As(err, &held):
+		return []finding{{"ok", fmt.Sprintf("The engine runs (process %d).", held.PID)}}
+	case err != nil:
+		return []finding{{"bad", "The store cannot be opened: " + err.Error() + "."}}
+	}
+	_ = disk.Close()
+	out := []finding{{"ok", "The store can be opened; no engine runs."}}
+	ln, err := net.Listen("tcp", net.JoinHostPort(cfg.Gateway.Host, fmt.Sprint(cfg.Gateway.Port)))
+	if err != nil {
+		return append(out, finding{"bad", fmt.Sprintf("Port %d is in use. Stop what uses it, or set gateway.port.", cfg.Gateway.Port)})
+	}
+	_ = ln.Close()
+	return append(out, finding{"ok", fmt.Sprintf("Port %d is free.", cfg.Gateway.Port)})
+}
+
+func (m *Main) checkSecrets(home app.Home) []finding {
+	s, err := secret.Open(secret.Options{Home: home.Dir, UserHome: m.UserHome, Getenv: m.Getenv})
+	if err != nil {
+		return []finding{{"bad", err.Error()}}
+	}
+	if s.Keychain() {
+		return []finding{{"ok", "Keys are kept in the system's keychain."}}
+	}
+	return []finding{{"note", "The system's keychain cannot be reached, so keys are kept in an encrypted file."}}
+}
+
+func (m *Main) checkModels(ctx context.Context, home app.Home, cfg *app.Config) []finding {
+	e := &engine{live: app.NewLive(cfg), getenv: m.Getenv, home: home}
+	c, err := llm.New(llm.Options{Settings: e.modelSettings, Env: m.Getenv})
+	if err != nil {
+		return []finding{{"bad", err.Error()}}
+	}
+	defer c.Close()
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	l := c.Local(ctx)
+	say := func(name string, r llm.LocalRuntime) finding {
+		if !r.Reachable {
+			return finding{"note", name + " is not answering. Start it, or use a key or the built-in guide."}
+		}
+		return finding{"ok", fmt.Sprintf("%s is answering, with %d models.", name, len(r.Models))}
+	}
+	return []finding{say("Ollama", l.Ollama), say("LM Studio", l.LMStudio)}
+}
+
+func checkPrograms() []finding {
+	var out []finding
+	if _, err := worker.Find(""); err != nil {
+		out = append(out, finding{"bad", "sentient-worker is missing, so PDF and Word files cannot be read. Run `make build` and keep it beside sentient."})
+	} else {
+		out = append(out, finding{"ok", "sentient-worker is there: PDF and Word files can be read."})
+	}
+	if _, err := exec.LookPath("python3"); err != nil {
+		out = append(out, finding{"note", "python3 is not installed; scripts will need it (on Debian: apt install python3)."})
+	}
+	return out
+}

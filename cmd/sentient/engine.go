@@ -1,0 +1,296 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+
+	"sentient/actors/config"
+	"sentient/actors/msg"
+	"sentient/actors/session"
+	"sentient/actors/tool"
+	"sentient/actors/workspace"
+	"sentient/runtime/act"
+	"sentient/runtime/app"
+	"sentient/runtime/bus"
+	"sentient/runtime/work"
+	"sentient/storage/blob"
+	"sentient/storage/journal"
+	"sentient/storage/memstore"
+	"sentient/storage/pebblestore"
+	"sentient/storage/secret"
+	"sentient/transport/edge"
+	"sentient/transport/file"
+	"sentient/transport/llm"
+	"sentient/transport/web"
+	"sentient/transport/window"
+	"sentient/transport/worker"
+)
+
+// engine is everything, wired. The order of open is the order of dependence; close goes backwards.
+type engine struct {
+	home   app.Home
+	log    *slog.Logger
+	getenv func(string) string
+	fatal  func(error)
+
+	live     *app.Live
+	file     *app.ConfigFile
+	report   app.Report
+	health   *app.Health
+	bus      *bus.Bus
+	work     *work.Table
+	actors   *act.System
+	journal  *journal.Committer
+	disk     *pebblestore.Store
+	blobs    *blob.Folder
+	files    *file.Files
+	secrets  *secret.Store
+	models   *llm.Client
+	chats    *session.Service
+	config   *config.Service
+	finder   *finder
+	registry *registry
+	gateway  *edge.Server
+
+	closers []closer
+}
+
+type closer struct {
+	name string
+	fn   func(context.Context) error
+}
+
+func (e *engine) later(name string, fn func(context.Context) error) {
+	e.closers = append(e.closers, closer{name, fn})
+}
+
+// open builds the engine up to the point where it can serve.
+func (e *engine) open(ctx context.Context) error {
+	for _, step := range []func(context.Context) error{e.openHome, e.openStore, e.openOutside, e.openRooms, e.openGateway} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *engine) openHome(context.Context) error {
+	if err := e.home.Prepare(); err != nil {
+		return err
+	}
+	e.file = app.NewConfigFile(e.home.ConfigFile())
+	cfg, report, err := e.file.Start()
+	e.report = report
+	if err != nil {
+		e.log.Error("config.yaml is not in force", "reason", err.Error(), "using", report.Source)
+	}
+	for _, key := range report.Unknown {
+		e.log.Warn("config.yaml has a key that no setting has; it is kept and not used", "setting", key)
+	}
+	e.live = app.NewLive(cfg)
+	e.health = &app.Health{}
+	return nil
+}
+
+func (e *engine) openStore(ctx context.Context) error {
+	var err error
+	e.disk, err = pebblestore.Open(pebblestore.Options{Dir: e.home.Store(), Logger: e.log, Fatal: e.fatal})
+	if err != nil {
+		return err
+	}
+	e.bus = bus.New(bus.Options{})
+	e.journal, err = journal.Open(ctx, journal.Options{Disk: e.disk, Memory: memstore.New(), Logger: e.log, Deliver: e.deliver,
+		OnErase: []func(context.Context) error{e.eraseSearch}})
+	if err != nil {
+		return errors.Join(err, e.disk.Close())
+	}
+	e.later("store", e.journal.Close)
+	return nil
+}
+
+// deliver hands committed notes to the sockets; it runs on the committer, in commit order.
+func (e *engine) deliver(entries []journal.Entry) {
+	for _, n := range entries {
+		if ev, ok := n.Live.(bus.Event); ok {
+			ev.Seq = n.Seq
+			e.bus.Publish(ev)
+		}
+	}
+}
+
+func (e *engine) eraseSearch(ctx context.Context) error {
+	if e.finder == nil {
+		return nil
+	}
+	return e.finder.erase(ctx)
+}
+
+// openOutside is what touches the world: files, secrets, models, the web.
+func (e *engine) openOutside(context.Context) error {
+	var err error
+	if e.blobs, err = blob.Open(blob.Options{Dir: e.home.Files()}); err != nil {
+		return err
+	}
+	e.later("files", func(context.Context) error { return e.blobs.Close() })
+	e.secrets, err = secret.Open(secret.Options{Home: e.home.Dir, UserHome: e.userHome(), Getenv: e.getenv, Logger: e.log})
+	if err != nil {
+		return err
+	}
+	e.models, err = llm.New(llm.Options{Settings: e.modelSettings, Key: e.providerKey, Env: e.getenv, Logger: e.log})
+	if err != nil {
+		return err
+	}
+	e.later("models", func(context.Context) error { e.models.Close(); return nil })
+	documents, err := worker.New(worker.Options{})
+	if err != nil {
+		return err
+	}
+	e.files, err = file.New(file.Options{Folder: e.blobs, Documents: documents, Limit: func() int { return e.live.Get().Chat.ToolResultMaxChars }})
+	if err != nil {
+		return err
+	}
+	pages, err := web.New(web.Options{Reader: documents, Settings: e.webSettings})
+	if err != nil {
+		return err
+	}
+	now := time.Now
+	zone := func() string { return e.live.Get().Assistant.Timezone }
+	e.registry, err = newRegistry(e.live, []msg.Plugin{tool.TimePlugin(now, zone), e.files.Plugin(), pages.Plugin(), pages.SearchPlugin()})
+	return err
+}
+
+func (e *engine) userHome() string {
+	h, _ := os.UserHomeDir()
+	return h
+}
+
+// openRooms starts the actors.
+func (e *engine) openRooms(context.Context) error {
+	e.work = work.New(work.Options{Logger: e.log})
+	e.actors = act.New(act.Options{Logger: e.log})
+	e.later("actors", e.actors.Close)
+	e.later("work", e.work.Close)
+	ids := newIDs()
+	space := workspace.New(e.home.Workspace())
+	key := make([]byte, 32)
+	rand.Read(key)
+	var err error
+	e.config, err = config.New(e.actors, config.Options{Live: e.live, File: e.file, Journal: e.journal, NewID: ids.next, Logger: e.log,
+		Introduce: introduce(space)})
+	if err != nil {
+		return err
+	}
+	e.chats, err = session.New(e.actors, session.Options{Journal: e.journal, Bus: e.bus, Work: e.work, Models: modelsOf{e.models}, Registry: e.registry.get,
+		Files: filesOf{e.blobs, e.files, e.log}, Workspace: promptOf{space, e.live}, Config: e.live.Get, Marker: tool.NewMarker(key), NewID: ids.next, Logger: e.log})
+	if err != nil {
+		return err
+	}
+	e.finder = newFinder(e.home.Search(), e.journal, e.chats.Tables(), e.log)
+	e.later("search", e.finder.close)
+	e.health.Register("chats", func(context.Context) (any, error) {
+		if p := e.chats.Parked(); len(p) > 0 {
+			return p, fmt.Errorf("%d chats keep failing and were set aside", len(p))
+		}
+		return nil, nil
+	})
+	return e.chats.Settle()
+}
+
+func (e *engine) openGateway(context.Context) error {
+	token, err := e.home.Token(e.getenv)
+	if err != nil {
+		return err
+	}
+	e.gateway, err = edge.New(e.gatewayOptions(token))
+	return err
+}
+
+func (e *engine) gatewayOptions(token string) edge.Options {
+	return edge.Options{Version: version, Token: token, Logger: e.log, Bus: e.bus, Log: e.journal, Chats: chatsOf{e.chats, e.finder},
+		Config: configOf{e.config}, Onboarding: configOf{e.config}, Files: e.blobs, Attached: e.chats.Attached, Tools: e.registry,
+		Models: modelRoutes{e.models, e.config}, Secrets: secretsOf{e.secrets, e.models, e.getenv}, Home: homeOf{e}, Stop: stopOf{}, Window: window.FS(),
+		OnPresence: e.presence}
+}
+
+// presence tells every socket whether any window is in front.
+func (e *engine) presence(inApp bool) { e.bus.Publish(presenceEvent(inApp, time.Now())) }
+
+// serve answers on ln until ctx ends. What can wait until the engine is ready begins here.
+func (e *engine) serve(ctx context.Context, ln net.Listener) error {
+	var helpers sync.WaitGroup
+	run := func(fn func(context.Context)) { helpers.Go(func() { fn(ctx) }) }
+	run(e.chats.SweepIncognito)
+	run(e.sweepFiles)
+	run(e.watchConfig)
+	run(e.finder.follow)
+	run(func(context.Context) { e.journal.Release() })
+	err := e.gateway.Serve(ctx, ln)
+	helpers.Wait()
+	return err
+}
+
+// sweepFiles removes, once at the start, captures no message has and folders of incognito chats that are gone.
+func (e *engine) sweepFiles(context.Context) {
+	if _, err := e.blobs.SweepUnattached(e.chats.Attached); err != nil {
+		e.log.Error("old captures could not be removed", "reason", err.Error())
+	}
+	if _, err := e.blobs.SweepIncognito(e.chats.Exists); err != nil {
+		e.log.Error("folders of closed incognito chats could not be removed", "reason", err.Error())
+	}
+}
+
+// watchConfig applies a person's own edits of config.yaml.
+func (e *engine) watchConfig(ctx context.Context) {
+	w := app.Watcher{File: e.file, Logger: e.log, Apply: func(cfg *app.Config, _ app.Report, err error) error {
+		if err != nil {
+			return err
+		}
+		return e.config.FromFile(ctx, cfg)
+	}}
+	if err := w.Serve(ctx); err != nil {
+		e.log.Error("config.yaml is not watched", "reason", err.Error())
+	}
+}
+
+// close ends everything, last opened first, within a bound; the error names what did not end.
+func (e *engine) close(ctx context.Context) error {
+	if e.chats != nil {
+		e.chats.CloseIncognito(ctx)
+	}
+	var errs []error
+	for i := len(e.closers) - 1; i >= 0; i-- {
+		if err := e.closers[i].fn(ctx); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", e.closers[i].name, err))
+		}
+	}
+	e.closers = nil
+	return errors.Join(errs...)
+}
+
+// ids gives ULIDs that grow within the process (monotonic entropy), from any goroutine.
+type ids struct {
+	mu      sync.Mutex
+	entropy *ulid.MonotonicEntropy
+}
+
+func newIDs() *ids { return &ids{entropy: ulid.Monotonic(rand.Reader, 0)} }
+
+func (i *ids) next() string {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	id, err := ulid.New(ulid.Now(), i.entropy)
+	if err != nil { // more than 2^80 ids in a millisecond
+		i.entropy = ulid.Monotonic(rand.Reader, 0)
+		id = ulid.MustNew(ulid.Now(), i.entropy)
+	}
+	return id.String()
+}

@@ -1,0 +1,281 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"sentient/actors/config"
+	"sentient/actors/msg"
+	"sentient/actors/session"
+	"sentient/actors/tool"
+	"sentient/actors/wire"
+	"sentient/actors/workspace"
+	"sentient/runtime/app"
+	"sentient/runtime/bus"
+	"sentient/storage/blob"
+	"sentient/transport/edge"
+	"sentient/transport/file"
+	"sentient/transport/llm"
+	"sentient/transport/web"
+)
+
+// modelsOf is the model layer as chats see it.
+type modelsOf struct{ *llm.Client }
+
+func (m modelsOf) Window(_ context.Context, model, role string) int {
+	return m.ContextLength(model, role)
+}
+func (m modelsOf) Name(model string) string { return m.DisplayName(model) }
+func (m modelsOf) Local(model string) bool  { return m.IsLocal(model) }
+func (m modelsOf) Tokens(text string) int   { return llm.CountTokens(text) }
+
+// NumCtx is what Ollama is told to read at once; other providers are told nothing.
+func (m modelsOf) NumCtx(model, role string) int {
+	if p, _, _ := strings.Cut(model, "/"); p == "ollama" || p == "ollama_chat" {
+		return m.ContextLength(model, role)
+	}
+	return 0
+}
+
+func (e *engine) modelSettings() llm.Settings {
+	c := e.live.Get().Models
+	s := llm.Settings{Providers: map[string]llm.ProviderSettings{}, RequestTimeout: app.Span(c.RequestTimeoutS, time.Second), LocalOnly: c.LocalOnly,
+		ContextLength: c.ContextLength, ContextLengthPerRole: c.ContextLengthPerRole, Reasoning: c.Reasoning, Temperature: c.Temperature, ClaudeCode: c.ExperimentalClaudeCode}
+	for id, p := range c.Providers {
+		s.Providers[id] = llm.ProviderSettings{APIBase: text(p.APIBase), KeyEnv: text(p.APIKeyEnv)}
+	}
+	return s
+}
+
+func text(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+func (e *engine) providerKey(provider string) (string, bool) {
+	v, ok, err := e.secrets.Get(provider)
+	if err != nil {
+		e.log.Warn("a key could not be read", "provider", provider, "reason", err.Error())
+	}
+	return v, ok && err == nil
+}
+
+func (e *engine) webSettings() web.Settings {
+	c := e.live.Get().Integrations
+	return web.Settings{FetchMaxChars: c.WebFetchMaxChars, SearchProvider: c.SearchProvider, SearxngURL: c.SearxngURL}
+}
+
+// filesOf is the files folder as chats see it.
+type filesOf struct {
+	folder *blob.Folder
+	files  *file.Files
+	log    *slog.Logger
+}
+
+func (f filesOf) Attach(ctx context.Context, name, session string) session.Attachment {
+	a := f.files.Attach(ctx, name, session)
+	out := session.Attachment{Text: a.Text, MIME: a.MIME, Note: a.Note}
+	if a.IsImage {
+		out.Image = a.Bytes
+	}
+	return out
+}
+
+const savedResultLimit = 64 << 20
+
+func (f filesOf) SaveResult(name, text string) error {
+	_, err := f.folder.Save(name, strings.NewReader(text), savedResultLimit)
+	return err
+}
+
+func (f filesOf) DeleteAttached(names []string) {
+	for _, n := range names {
+		if err := f.folder.Delete(n); err != nil {
+			f.log.Error("a file of a deleted chat could not be removed", "reason", err.Error())
+		}
+	}
+}
+
+func (f filesOf) DeleteIncognito(session string) {
+	if err := f.folder.DeleteIncognito(session); err != nil {
+		f.log.Error("the folder of an incognito chat could not be removed", "session", session, "reason", err.Error())
+	}
+}
+
+// promptOf reads the workspace for the prompt.
+type promptOf struct {
+	w    *workspace.Workspace
+	live *app.Live
+}
+
+func (p promptOf) Prompt(budget int) (soul, user, memory string) {
+	a := p.live.Get().Assistant
+	s := p.w.Snapshot(workspace.SnapshotOptions{Budget: budget, Assistant: a.Name, User: a.UserName, Now: time.Now()})
+	return s.Soul, s.User, strings.TrimSpace(s.Memory + "\n\n" + s.Notes)
+}
+
+func introduce(w *workspace.Workspace) func(config.Introduction) error {
+	return func(in config.Introduction) error {
+		return w.Introduce(workspace.Introduction{User: in.UserName, Assistant: in.AssistantName, Timezone: in.Timezone, Location: in.Location,
+			Professional: in.Professional, Personal: in.Personal, Persona: in.Persona})
+	}
+}
+
+// registry keeps the set of tools in force; tools.disabled applies at once.
+type registry struct {
+	plugins []msg.Plugin
+	current atomic.Pointer[tool.Registry]
+}
+
+func newRegistry(live *app.Live, plugins []msg.Plugin) (*registry, error) {
+	r := &registry{plugins: plugins}
+	if err := r.build(live.Get()); err != nil {
+		return nil, err
+	}
+	live.Join("the tools", r)
+	return r, nil
+}
+
+func (r *registry) build(c *app.Config) error {
+	reg, err := tool.New(c.Tools.Disabled, r.plugins...)
+	if reg != nil {
+		r.current.Store(reg)
+	}
+	return err
+}
+
+func (r *registry) get() *tool.Registry { return r.current.Load() }
+
+func (r *registry) Verify(_, _ *app.Config) error { return nil }
+func (r *registry) Commit(c *app.Config)          { _ = r.build(c) }
+
+// Catalog lists everything that is built in or connected, also what a rule forbids.
+func (r *registry) Catalog() []msg.Plugin {
+	var list []msg.Plugin
+	for _, p := range r.plugins {
+		if kept, ok := r.get().Plugin(p.ID); ok && !kept.Hidden {
+			list = append(list, *kept)
+		}
+	}
+	return list
+}
+
+// chatsOf adds the search to the chats.
+type chatsOf struct {
+	*session.Service
+	finder *finder
+}
+
+func (c chatsOf) Search(q string, limit int) ([]any, error) { return c.finder.Search(q, limit) }
+
+// configOf is the configuration as the edge sees it.
+type configOf struct{ s *config.Service }
+
+func (c configOf) Get(context.Context) (json.RawMessage, error)    { return c.s.Get().JSON() }
+func (c configOf) Schema(context.Context) (json.RawMessage, error) { return app.Schema(), nil }
+
+func (c configOf) Put(ctx context.Context, full json.RawMessage) error {
+	_, err := c.s.Put(ctx, full)
+	return configError(err)
+}
+
+func (c configOf) Patch(ctx context.Context, partial json.RawMessage) (json.RawMessage, error) {
+	next, err := c.s.Patch(ctx, partial)
+	if err != nil {
+		return nil, configError(err)
+	}
+	return next.JSON()
+}
+
+func (c configOf) Onboard(ctx context.Context, s edge.Setup) error {
+	return configError(c.s.Onboard(ctx, config.Introduction{UserName: s.UserName, AssistantName: s.AssistantName, Timezone: s.Timezone, Location: s.Location,
+		Professional: s.ProfessionalContext, Personal: s.PersonalContext, Persona: s.Persona, DailyBrief: s.DailyBrief}))
+}
+
+func configError(err error) error {
+	var bad *config.Invalid
+	if errors.As(err, &bad) {
+		return &edge.Invalid{Detail: bad.Problems}
+	}
+	return err
+}
+
+// modelRoutes answers what Settings asks about models.
+type modelRoutes struct {
+	c   *llm.Client
+	cfg *config.Service
+}
+
+func (m modelRoutes) Providers(context.Context) (any, error) { return m.c.Providers(), nil }
+func (m modelRoutes) Local(ctx context.Context) (any, error) { return m.c.Local(ctx), nil }
+func (m modelRoutes) Test(ctx context.Context, model, role string) (any, error) {
+	return m.c.Test(ctx, model, role), nil
+}
+
+// Check tries a provider's saved key without spending anything.
+func (m modelRoutes) Check(ctx context.Context, provider string) (any, error) {
+	text, err := m.c.CheckProvider(ctx, provider)
+	if me, ok := msg.AsModelError(err); ok {
+		if me.Fault == msg.FaultBadModel {
+			return nil, msg.NewFault(msg.NotFound, fmt.Sprintf("There is no provider called %q.", provider))
+		}
+		return map[string]any{"ok": false, "error": me.Message}, nil
+	}
+	return map[string]any{"ok": err == nil, "detail": text}, err
+}
+
+func (m modelRoutes) SetRoles(ctx context.Context, roles map[string]*string) (any, error) {
+	b, err := json.Marshal(map[string]any{"models": map[string]any{"roles": roles}})
+	if err != nil {
+		return nil, err
+	}
+	next, err := m.cfg.Patch(ctx, b)
+	if err != nil {
+		return nil, configError(err)
+	}
+	return next.Models.Roles, nil
+}
+
+// homeOf answers what a window needs at launch.
+type homeOf struct{ e *engine }
+
+func (h homeOf) Assistant() string { return h.e.live.Get().Assistant.Name }
+
+func (h homeOf) Health() any {
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
+	defer cancel()
+	if ok, report := h.e.health.Report(ctx); !ok {
+		return report
+	}
+	return nil
+}
+
+func (h homeOf) Bootstrap(ctx context.Context) (any, error) {
+	c := h.e.live.Get()
+	stop, _ := stopOf{}.StopState(ctx)
+	return map[string]any{
+		"version": version, "home": h.e.home.Dir, "assistant": c.Assistant, "models": c.Models.Roles,
+		"memory_enabled": false, "unread_notifications": 0, "ui": c.UI,
+		"features": map[string]bool{"voice": false, "proactivity": false}, "stop": stop,
+	}, nil
+}
+
+// stopOf is the state of Stop everything until its room is there.
+type stopOf struct{}
+
+func (stopOf) StopState(context.Context) (any, error) {
+	return map[string]any{"stopped": false, "stopped_at": nil, "source": nil}, nil
+}
+
+func presenceEvent(inApp bool, at time.Time) bus.Event {
+	const typ = "presence.changed"
+	return bus.Event{Kind: typ, Body: wire.Body(typ, "", "", wire.Domain(map[string]bool{"in_app": inApp}, at))}
+}
