@@ -7,6 +7,7 @@ import (
 
 	"sentient/actors/msg"
 	"sentient/storage/journal"
+	"sentient/storage/table"
 )
 
 // sweepEvery is how often idle incognito chats are looked for (A-181: within a minute).
@@ -35,7 +36,7 @@ func (s *Service) CloseIncognito(ctx context.Context) {
 func (s *Service) closeIncognito(ctx context.Context, which func(msg.ChatRow) bool, writing bool) {
 	var gone []string
 	err := journalRead(s.o.Journal, func(r journal.Reader) error {
-		for row, err := range s.tables.Sessions.Scan(r, journal.Scan{Index: indexIncognito}) {
+		for row, err := range s.tables.Sessions.Scan(r, table.Query{Index: indexIncognito}) {
 			if err != nil {
 				return err
 			}

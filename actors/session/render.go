@@ -9,6 +9,7 @@ import (
 	"sentient/actors/wire"
 	pb "sentient/proto/session"
 	"sentient/storage/journal"
+	"sentient/storage/table"
 )
 
 func decodeNote(e journal.Entry) (*pb.Note, bool) {
@@ -94,7 +95,7 @@ func Message(r *pb.MessageRow) msg.MessageRow {
 // List reads chats, newest first.
 func (t *Tables) List(r journal.Reader, limit int) ([]msg.ChatRow, error) {
 	list := []msg.ChatRow{}
-	for row, err := range t.Sessions.Scan(r, journal.Scan{Index: indexUpdated, Reverse: true, Limit: limit}) {
+	for row, err := range t.Sessions.Scan(r, table.Query{Index: indexUpdated, Reverse: true, Limit: limit}) {
 		if err != nil {
 			return nil, err
 		}
@@ -108,7 +109,7 @@ func (t *Tables) Transcript(r journal.Reader, session string, limit int) (list [
 	if _, ok, err := t.Sessions.Get(r, []byte(session)); err != nil || !ok {
 		return nil, false, err
 	}
-	for row, err := range t.Messages.Scan(r, journal.Scan{Prefix: []byte(session), Reverse: true, Limit: limit}) {
+	for row, err := range t.Messages.Scan(r, table.Query{Prefix: []byte(session), Reverse: true, Limit: limit}) {
 		if err != nil {
 			return nil, true, err
 		}

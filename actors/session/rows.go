@@ -43,8 +43,7 @@ type Tables struct {
 // NewTables describes the tables.
 func NewTables() *Tables {
 	return &Tables{
-		Sessions: rowsOf(tableSessions, func() *pb.SessionRow { return &pb.SessionRow{} },
-			func(r *pb.SessionRow) []byte { return []byte(r.Id) },
+		Sessions: rowsOf(tableSessions, func(r *pb.SessionRow) []byte { return []byte(r.Id) },
 			table.Index[*pb.SessionRow]{Name: indexUpdated, Keys: func(r *pb.SessionRow) [][]byte { return [][]byte{be64(r.UpdatedAt)} }},
 			table.Index[*pb.SessionRow]{Name: indexIncognito, Keys: func(r *pb.SessionRow) [][]byte {
 				if !r.Incognito {
@@ -52,35 +51,26 @@ func NewTables() *Tables {
 				}
 				return [][]byte{{1}}
 			}}),
-		Messages: rowsOf(tableMessages, func() *pb.MessageRow { return &pb.MessageRow{} },
-			func(r *pb.MessageRow) []byte { return []byte(r.Session + r.Id) },
-			table.Index[*pb.MessageRow]{Name: indexAttached, Keys: attachedKeys}),
-		Queued: rowsOf(tableQueued, func() *pb.QueuedRow { return &pb.QueuedRow{} },
-			func(r *pb.QueuedRow) []byte { return []byte(r.Session + r.Id) },
+		Messages: rowsOf(tableMessages, func(r *pb.MessageRow) []byte { return []byte(r.Session + r.Id) },
+			table.Index[*pb.MessageRow]{Name: indexAttached, Keys: func(r *pb.MessageRow) [][]byte { return hashes(r.Attachments) }}),
+		Queued: rowsOf(tableQueued, func(r *pb.QueuedRow) []byte { return []byte(r.Session + r.Id) },
 			table.Index[*pb.QueuedRow]{Name: indexAttached, Keys: func(r *pb.QueuedRow) [][]byte { return hashes(r.Attachments) }}),
-		Approvals: rowsOf(tableApprovals, func() *pb.ApprovalRow { return &pb.ApprovalRow{} },
-			func(r *pb.ApprovalRow) []byte { return []byte(r.Id) }),
-		Summaries: rowsOf(tableSummaries, func() *pb.SummaryRow { return &pb.SummaryRow{} },
-			func(r *pb.SummaryRow) []byte { return []byte(r.Session) }),
-		Usage: rowsOf(tableUsage, func() *pb.UsageRow { return &pb.UsageRow{} },
-			func(r *pb.UsageRow) []byte { return []byte(r.Id) },
+		Approvals: rowsOf(tableApprovals, func(r *pb.ApprovalRow) []byte { return []byte(r.Id) }),
+		Summaries: rowsOf(tableSummaries, func(r *pb.SummaryRow) []byte { return []byte(r.Session) }),
+		Usage: rowsOf(tableUsage, func(r *pb.UsageRow) []byte { return []byte(r.Id) },
 			table.Index[*pb.UsageRow]{Name: indexAt, Keys: func(r *pb.UsageRow) [][]byte { return [][]byte{be64(r.At)} }}),
 	}
 }
 
-func rowsOf[T proto.Message](name string, blank func() T, key func(T) []byte, indexes ...table.Index[T]) *table.Table[T] {
-	return table.New(table.Options[T]{
-		Name:    name,
-		Encode:  func(r T) ([]byte, error) { return proto.Marshal(r) },
-		Decode:  func(b []byte) (T, error) { r := blank(); return r, proto.Unmarshal(b, r) },
-		Key:     key,
-		Indexes: indexes,
-	})
+func rowsOf[M any, P interface {
+	*M
+	proto.Message
+}](name string, key func(P) []byte, indexes ...table.Index[P]) *table.Table[P] {
+	encode, decode := table.Proto[M, P]()
+	return table.New(table.Options[P]{Name: name, Encode: encode, Decode: decode, Key: key, Indexes: indexes})
 }
 
-// attachedKeys finds messages by an attached file. The key is a hash, because a file's name is a person's text.
-func attachedKeys(r *pb.MessageRow) [][]byte { return hashes(r.Attachments) }
-
+// hashes find messages by an attached file: a file's name is a person's text, so it is never a key itself.
 func hashes(names []string) [][]byte {
 	var keys [][]byte
 	for _, n := range names {

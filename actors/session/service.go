@@ -10,6 +10,7 @@ import (
 	"sentient/runtime/act"
 	"sentient/runtime/bus"
 	"sentient/storage/journal"
+	"sentient/storage/table"
 )
 
 // Service is the chats as the edge sees them.
@@ -276,7 +277,7 @@ func (s *Service) Tables() *Tables { return s.tables }
 // onlyAttachedTo lists the screens/ and selections/ files that only this chat has attached.
 func (t *Tables) onlyAttachedTo(r journal.Reader, session string) ([]string, error) {
 	var names []string
-	for row, err := range t.Messages.Scan(r, journal.Scan{Prefix: []byte(session)}) {
+	for row, err := range t.Messages.Scan(r, table.Query{Prefix: []byte(session)}) {
 		if err != nil {
 			return nil, err
 		}
@@ -300,7 +301,7 @@ func (t *Tables) onlyAttachedTo(r journal.Reader, session string) ([]string, err
 }
 
 func (t *Tables) attachedElsewhere(r journal.Reader, name, session string) (bool, error) {
-	for row, err := range t.Messages.Scan(r, journal.Scan{Index: indexAttached, Prefix: nameHash(name)}) {
+	for row, err := range t.Messages.Scan(r, table.Query{Index: indexAttached, Prefix: nameHash(name)}) {
 		if err != nil {
 			return false, err
 		}
@@ -315,10 +316,10 @@ func (t *Tables) attachedElsewhere(r journal.Reader, name, session string) (bool
 func (s *Service) Attached(name string) bool {
 	found := true // when in doubt, the name is taken
 	_ = journalRead(s.o.Journal, func(r journal.Reader) error {
-		for _, err := range s.tables.Messages.Scan(r, journal.Scan{Index: indexAttached, Prefix: nameHash(name), Limit: 1}) {
+		for _, err := range s.tables.Messages.Scan(r, table.Query{Index: indexAttached, Prefix: nameHash(name), Limit: 1}) {
 			return err
 		}
-		for _, err := range s.tables.Queued.Scan(r, journal.Scan{Index: indexAttached, Prefix: nameHash(name), Limit: 1}) {
+		for _, err := range s.tables.Queued.Scan(r, table.Query{Index: indexAttached, Prefix: nameHash(name), Limit: 1}) {
 			return err
 		}
 		found = false

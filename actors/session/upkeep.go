@@ -9,6 +9,7 @@ import (
 	pb "sentient/proto/session"
 	"sentient/runtime/work"
 	"sentient/storage/journal"
+	"sentient/storage/table"
 )
 
 // What follows a good reply. Each is a run of the chat, at most one of its kind; none delays anything, and what it brings
@@ -68,7 +69,7 @@ func (a *actor) upkept(u upkept) {
 func (o *Options) title(ctx context.Context, t *Tables, session string) upkept {
 	var said, reply string
 	err := journalRead(o.Journal, func(r journal.Reader) error {
-		for row, err := range t.Messages.Scan(r, journal.Scan{Prefix: []byte(session), Limit: 40}) {
+		for row, err := range t.Messages.Scan(r, table.Query{Prefix: []byte(session), Limit: 40}) {
 			if err != nil {
 				return err
 			}
@@ -111,7 +112,7 @@ func (o *Options) summary(ctx context.Context, t *Tables, session, upto string, 
 		if s, ok, err := t.Summaries.Get(r, []byte(session)); err == nil && ok {
 			old = s.Text
 		}
-		q := journal.Scan{Prefix: []byte(session)}
+		q := table.Query{Prefix: []byte(session)}
 		if upto != "" {
 			q.From, q.After = []byte(session+upto), true
 		}

@@ -189,7 +189,7 @@ func (e *engine) openRooms(context.Context) error {
 	if err != nil {
 		return err
 	}
-	e.chats, err = session.New(e.actors, session.Options{Journal: e.journal, Bus: e.bus, Work: e.work, Models: modelsOf{e.models}, Registry: e.registry.get,
+	e.chats, err = session.New(e.actors, session.Options{Journal: e.journal, Bus: e.bus, Work: e.work, Models: modelsOf{e.models, ids.next}, Registry: e.registry.get,
 		Files: filesOf{e.blobs, e.files, e.log}, Workspace: promptOf{space, e.live}, Config: e.live.Get, Marker: tool.NewMarker(key), NewID: ids.next, Logger: e.log})
 	if err != nil {
 		return err

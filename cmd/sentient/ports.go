@@ -26,7 +26,27 @@ import (
 )
 
 // modelsOf is the model layer as chats see it.
-type modelsOf struct{ *llm.Client }
+type modelsOf struct {
+	*llm.Client
+	newID func() string
+}
+
+// shortID: providers that invent long ids never repeat one; short ones ("call_0") come again in the next turn.
+const shortID = 16
+
+// Stream gives every call an id that no other call has: results, files and approvals are found by it.
+func (m modelsOf) Stream(ctx context.Context, r msg.ModelRequest, emit func(msg.ModelChunk) error) (msg.ModelResult, error) {
+	res, err := m.Client.Stream(ctx, r, emit)
+	seen := map[string]bool{}
+	for i := range res.Calls {
+		c := &res.Calls[i]
+		if len(c.ID) < shortID || seen[c.ID] {
+			c.ID = "call_" + m.newID()
+		}
+		seen[c.ID] = true
+	}
+	return res, err
+}
 
 func (m modelsOf) Window(_ context.Context, model, role string) int {
 	return m.ContextLength(model, role)
