@@ -217,3 +217,44 @@ func copyFile(from, to string) error {
 	}
 	return out.Close()
 }
+
+// TestUnborn: a store whose making was cut off opens as a new one; one that holds anything is never cleared away.
+func TestUnborn(t *testing.T) {
+	fs := vfs.NewMem()
+	mustClose(t, mustOpen(t, fs, "full"))
+	for _, test := range []struct {
+		name   string
+		remove string // which of a good store's files a crash kept from the disk
+		opens  bool
+	}{{"without tables and log", ".sst,.log,MANIFEST-", true}, {"with a table", "MANIFEST-", false}} {
+		t.Run(test.name, func(t *testing.T) {
+			dir := strings.ReplaceAll(test.name, " ", "-")
+			if _, err := vfs.Clone(fs, fs, "full", dir); err != nil {
+				t.Fatal(err)
+			}
+			names, err := fs.List(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, name := range names {
+				for _, part := range strings.Split(test.remove, ",") {
+					if strings.Contains(name, part) && !strings.HasPrefix(name, "marker") {
+						if err := fs.Remove(fs.PathJoin(dir, name)); err != nil {
+							t.Fatal(err)
+						}
+					}
+				}
+			}
+			before, _ := fs.List(dir)
+			c, err := openOn(fs, dir)
+			if (err == nil) != test.opens {
+				t.Fatal("open:", err)
+			}
+			if err == nil {
+				mustClose(t, c)
+			} else if after, _ := fs.List(dir); len(after) < len(before) {
+				t.Errorf("files were removed: %q, %q", before, after)
+			}
+		})
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"syscall"
 
@@ -55,6 +56,10 @@ func Open(o Options) (*Store, error) {
 	s := &Store{gate: newGate(), lock: lock, space: newSpace(o)}
 	s.space.keepBallast()
 	s.db, err = pebble.Open(o.Dir, s.pebbleOptions(o))
+	if err != nil && unborn(o) {
+		s.gate = newGate()
+		s.db, err = pebble.Open(o.Dir, s.pebbleOptions(o))
+	}
 	if err != nil {
 		_ = lock.Close()
 		return nil, openError(err)
@@ -82,6 +87,36 @@ func (s *Store) pebbleOptions(o Options) *pebble.Options {
 		po.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
 	}
 	return po
+}
+
+// unborn clears away a store whose making was cut off by a crash: Pebble refuses such a folder for ever. Nothing was ever
+// acknowledged by a store that has neither a table nor a byte of log. It says whether opening is worth another try.
+func unborn(o Options) bool {
+	names, err := o.FS.List(o.Dir)
+	if err != nil {
+		return false
+	}
+	var left []string
+	for _, name := range names {
+		path := o.FS.PathJoin(o.Dir, name)
+		switch {
+		case strings.HasSuffix(name, ".sst"), strings.HasSuffix(name, ".blob"):
+			return false
+		case strings.HasSuffix(name, ".log"):
+			if info, err := o.FS.Stat(path); err != nil || info.Size() > 0 {
+				return false
+			}
+		case !strings.HasPrefix(name, "MANIFEST-") && !strings.HasPrefix(name, "OPTIONS-") && !strings.HasPrefix(name, "marker."):
+			continue // the lock, the ballast, somebody's file
+		}
+		left = append(left, path)
+	}
+	for _, path := range left {
+		if o.FS.Remove(path) != nil {
+			return false
+		}
+	}
+	return true
 }
 
 func openError(err error) error {

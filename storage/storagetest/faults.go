@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing/synctest"
 	"time"
 
@@ -196,10 +197,12 @@ func upgrade(r *rig) {
 
 // eraserResumes: a deletion is erased within a minute, a failed or interrupted erasure is tried again, after a restart too.
 func eraserResumes(r *rig) {
-	calls, fail := 0, true
+	var calls atomic.Int64
+	var fail atomic.Bool
+	fail.Store(true)
 	r.opt.OnErase = []func(context.Context) error{func(context.Context) error {
-		calls++
-		if fail {
+		calls.Add(1)
+		if fail.Load() {
 			return errors.New("the index is busy")
 		}
 		return nil
@@ -213,19 +216,19 @@ func eraserResumes(r *rig) {
 	same(r, "it gathers", r.disk.Erased(), 0)
 	time.Sleep(59 * time.Second)
 	synctest.Wait()
-	same(r, "one erasure for both, failed at the hook", []int{r.disk.Erased(), calls}, []int{1, 1})
+	same(r, "one erasure for both, failed at the hook", []int64{int64(r.disk.Erased()), calls.Load()}, []int64{1, 1})
 	r.reopen()
 	time.Sleep(59 * time.Second)
 	synctest.Wait()
-	same(r, "resumed after a restart", calls, 2)
-	fail = false
+	same(r, "resumed after a restart", calls.Load(), 2)
+	fail.Store(false)
 	time.Sleep(time.Minute)
 	synctest.Wait()
-	same(r, "done", calls, 3)
+	same(r, "done", calls.Load(), 3)
 	time.Sleep(time.Hour)
 	r.reopen()
 	time.Sleep(time.Hour)
-	same(r, "and forgotten", calls, 3)
+	same(r, "and forgotten", calls.Load(), 3)
 	if err := r.c.Erase(context.Background()); err != nil {
 		r.Error("with nothing to do:", err)
 	}
