@@ -21,7 +21,7 @@ type Home struct {
 	Default bool   // it is ~/.sentient
 }
 
-// FindHome is SENTIENT_HOME or ~/.sentient (decision: the contract's data folder). userHome is the person's own folder.
+// FindHome is the folder named by SENTIENT_HOME, or ~/.sentient. userHome is the person's own folder.
 func FindHome(getenv func(string) string, userHome string) (Home, error) {
 	if userHome == "" && getenv("SENTIENT_HOME") == "" {
 		return Home{}, errors.New("there is no home folder to keep data in. Set SENTIENT_HOME to a folder")
