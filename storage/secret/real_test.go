@@ -57,12 +57,18 @@ func TestInsideRealKeyring(t *testing.T) {
 	}
 }
 
-// endDaemon ends the keyring daemon of this session with the test, rather than some seconds after its bus.
+// endDaemon waits until the keyring daemon of this session answers, and ends it with the test rather than some seconds after its bus.
 func endDaemon(t *testing.T) {
 	conn, err := dbus.SessionBus()
 	must(t, err)
+	owners := make(chan *dbus.Signal, 64)
+	conn.Signal(owners)
+	must(t, conn.AddMatchSignal(dbus.WithMatchInterface("org.freedesktop.DBus"), dbus.WithMatchMember("NameOwnerChanged")))
 	var pid uint32
-	must(t, conn.BusObject().Call("org.freedesktop.DBus.GetConnectionUnixProcessID", 0, "org.freedesktop.secrets").Store(&pid))
+	for conn.BusObject().Call("org.freedesktop.DBus.GetConnectionUnixProcessID", 0, "org.freedesktop.secrets").Store(&pid) != nil {
+		<-owners
+	}
+	conn.RemoveSignal(owners)
 	t.Cleanup(func() {
 		if err := syscall.Kill(int(pid), syscall.SIGTERM); err != nil {
 			t.Error(err)
