@@ -48,7 +48,7 @@ func TestSentences(t *testing.T) {
 			msg.FaultMissing, "OpenRouter has no model named a/b. Pick another model in Settings > Models."},
 		"not downloaded": {"ollama_chat/llama9:8b", 404, `{"error":"model 'llama9:8b' not found"}`,
 			msg.FaultMissing, "llama9:8b is not downloaded in Ollama. Download it in Settings > Models, or pick another model there."},
-		"no tools": {"ollama_chat/gemma:2b", 400, `{"error":"registry.ollama.ai/library/gemma:2b does not support tools"}`,
+		"no tools": {"ollama_chat/gemma:2b", 400, `{"error":"library/gemma:2b does not support tools"}`,
 			msg.FaultNoTools, "gemma:2b can't use tools. Pick a model that can in Settings > Models."},
 		"no tools at OpenRouter": {"openrouter/a/b", 404, `{"error":{"message":"No endpoints found that support tool use. To learn more about provider routing, visit: ...","code":404}}`,
 			msg.FaultNoTools, "b can't use tools. Pick a model that can in Settings > Models."},
