@@ -94,7 +94,7 @@ func (c *change) addMessage(r *pb.MessageRow) {
 	}
 	c.event(&pb.Event{Kind: &pb.Event_Added{Added: &pb.Added{Id: r.Id, Role: r.Role, Outside: r.Outside != ""}}})
 	c.row(c.chat.tables.Messages.Put(r))
-	if r.Role != "tool" && r.Role != "event" && r.Content != "" && !c.chat.Incognito {
+	if Searchable(r) && !c.chat.Incognito {
 		c.stored(NoteStored, r.Id)
 	}
 	c.touched = true

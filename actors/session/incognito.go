@@ -36,7 +36,7 @@ func (s *Service) CloseIncognito(ctx context.Context) {
 func (s *Service) closeIncognito(ctx context.Context, which func(msg.ChatRow) bool, writing bool) {
 	var gone []string
 	err := journalRead(s.o.Journal, func(r journal.Reader) error {
-		for row, err := range s.tables.Sessions.Scan(r, table.Query{Index: indexIncognito}) {
+		for row, err := range s.tables.Sessions.Scan(r, table.Query{Index: IndexIncognito}) {
 			if err != nil {
 				return err
 			}

@@ -24,7 +24,8 @@ const (
 	indexUpdated   = "updated"
 	indexAttached  = "attached"
 	indexAt        = "at"
-	indexIncognito = "incognito"
+	// IndexIncognito lists the incognito chats.
+	IndexIncognito = "incognito"
 )
 
 // idLen is the length of every id in a key: ids are ULIDs, so keys made of them never run into each other.
@@ -45,7 +46,7 @@ func NewTables() *Tables {
 	return &Tables{
 		Sessions: rowsOf(tableSessions, func(r *pb.SessionRow) []byte { return []byte(r.Id) },
 			table.Index[*pb.SessionRow]{Name: indexUpdated, Keys: func(r *pb.SessionRow) [][]byte { return [][]byte{be64(r.UpdatedAt)} }},
-			table.Index[*pb.SessionRow]{Name: indexIncognito, Keys: func(r *pb.SessionRow) [][]byte {
+			table.Index[*pb.SessionRow]{Name: IndexIncognito, Keys: func(r *pb.SessionRow) [][]byte {
 				if !r.Incognito {
 					return nil
 				}

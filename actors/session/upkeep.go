@@ -15,6 +15,7 @@ import (
 // What follows a good reply. Each is a run of the chat, at most one of its kind; none delays anything, and what it brings
 // is dropped when the chat was renamed, deleted or stopped meanwhile.
 const (
+	guideModel  = "demo/guide" // a script (DECISIONS 28): it can't write titles or summaries
 	kindTitle   = "title"
 	kindSummary = "summary"
 )
@@ -27,6 +28,9 @@ type upkept struct {
 
 func (a *actor) startUpkeep(e upkeep) {
 	cfg := a.o.Config()
+	if RoleModel(cfg, "fast") == guideModel {
+		return
+	}
 	if cfg.Chat.AutoTitle && a.chat.TitleIsFirstWords && !a.chat.Incognito {
 		a.background(kindTitle, "titles", func(ctx context.Context) upkept { return a.o.title(ctx, a.tables, a.chat.id) })
 	}

@@ -13,7 +13,6 @@ import (
 	"sentient/runtime/app"
 	"sentient/storage/journal"
 	"sentient/storage/pebblestore"
-	"sentient/storage/secret"
 	"sentient/transport/llm"
 	"sentient/transport/worker"
 )
@@ -36,7 +35,7 @@ func (m *Main) doctor(ctx context.Context) error {
 	cfg, f := checkConfig(home)
 	add(f...)
 	add(checkEngine(home, cfg)...)
-	add(m.checkSecrets(home)...)
+	add(m.checkSecrets(ctx, home)...)
 	add(m.checkModels(ctx, home, cfg)...)
 	add(checkPrograms()...)
 	bad := false
@@ -94,12 +93,15 @@ func checkEngine(home app.Home, cfg *app.Config) []finding {
 	return append(out, finding{"ok", fmt.Sprintf("Port %d is free.", cfg.Gateway.Port)})
 }
 
-func (m *Main) checkSecrets(home app.Home) []finding {
-	s, err := secret.Open(secret.Options{Home: home.Dir, UserHome: m.UserHome, Getenv: m.Getenv})
+func (m *Main) checkSecrets(ctx context.Context, home app.Home) []finding {
+	s, err := openSecrets(home, m.UserHome, m.Getenv, nil)
 	if err != nil {
 		return []finding{{"bad", err.Error()}}
 	}
-	if s.Keychain() {
+	if _, err := s.Source(ctx, "openai"); err != nil {
+		return []finding{{"bad", err.Error()}}
+	}
+	if s.InKeychain(ctx) {
 		return []finding{{"ok", "Keys are kept in the system's keychain."}}
 	}
 	return []finding{{"note", "The system's keychain cannot be reached, so keys are kept in an encrypted file."}}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"os"
 	"sync"
 	"time"
 
@@ -26,7 +25,6 @@ import (
 	"sentient/storage/journal"
 	"sentient/storage/memstore"
 	"sentient/storage/pebblestore"
-	"sentient/storage/secret"
 	"sentient/transport/edge"
 	"sentient/transport/file"
 	"sentient/transport/llm"
@@ -37,10 +35,11 @@ import (
 
 // engine is everything, wired. The order of open is the order of dependence; close goes backwards.
 type engine struct {
-	home   app.Home
-	log    *slog.Logger
-	getenv func(string) string
-	fatal  func(error)
+	home     app.Home
+	log      *slog.Logger
+	getenv   func(string) string
+	userHome string
+	fatal    func(error)
 
 	live     *app.Live
 	file     *app.ConfigFile
@@ -53,7 +52,7 @@ type engine struct {
 	disk     *pebblestore.Store
 	blobs    *blob.Folder
 	files    *file.Files
-	secrets  *secret.Store
+	keys     *keys
 	models   *llm.Client
 	chats    *session.Service
 	config   *config.Service
@@ -141,11 +140,12 @@ func (e *engine) openOutside(context.Context) error {
 		return err
 	}
 	e.later("files", func(context.Context) error { return e.blobs.Close() })
-	e.secrets, err = secret.Open(secret.Options{Home: e.home.Dir, UserHome: e.userHome(), Getenv: e.getenv, Logger: e.log})
+	secrets, err := openSecrets(e.home, e.userHome, e.getenv, e.log)
 	if err != nil {
 		return err
 	}
-	e.models, err = llm.New(llm.Options{Settings: e.modelSettings, Key: e.providerKey, Env: e.getenv, Logger: e.log})
+	e.keys = newKeys(secrets, e.log)
+	e.models, err = llm.New(llm.Options{Settings: e.modelSettings, Key: e.keys.get, Env: e.getenv, Logger: e.log})
 	if err != nil {
 		return err
 	}
@@ -163,14 +163,14 @@ func (e *engine) openOutside(context.Context) error {
 		return err
 	}
 	now := time.Now
-	zone := func() string { return e.live.Get().Assistant.Timezone }
+	zone := func() string {
+		if z := e.live.Get().Assistant.Timezone; z != "auto" {
+			return z
+		}
+		return ""
+	}
 	e.registry, err = newRegistry(e.live, []msg.Plugin{tool.TimePlugin(now, zone), e.files.Plugin(), pages.Plugin(), pages.SearchPlugin()})
 	return err
-}
-
-func (e *engine) userHome() string {
-	h, _ := os.UserHomeDir()
-	return h
 }
 
 // openRooms starts the actors.
@@ -190,11 +190,13 @@ func (e *engine) openRooms(context.Context) error {
 		return err
 	}
 	e.chats, err = session.New(e.actors, session.Options{Journal: e.journal, Bus: e.bus, Work: e.work, Models: modelsOf{e.models, ids.next}, Registry: e.registry.get,
-		Files: filesOf{e.blobs, e.files, e.log}, Workspace: promptOf{space, e.live}, Config: e.live.Get, Marker: tool.NewMarker(key), NewID: ids.next, Logger: e.log})
+		Files: filesOf{e.blobs, e.files, e.log}, Workspace: promptOf{space, e.live, e.log}, Config: e.live.Get, Marker: tool.NewMarker(key), NewID: ids.next, Logger: e.log})
 	if err != nil {
 		return err
 	}
-	e.finder = newFinder(e.home.Search(), e.journal, e.chats.Tables(), e.log)
+	if e.finder, err = newFinder(e.home.Search(), e.journal, e.chats.Tables(), e.log); err != nil {
+		return err
+	}
 	e.later("search", e.finder.close)
 	e.health.Register("chats", func(context.Context) (any, error) {
 		if p := e.chats.Parked(); len(p) > 0 {
@@ -217,7 +219,7 @@ func (e *engine) openGateway(context.Context) error {
 func (e *engine) gatewayOptions(token string) edge.Options {
 	return edge.Options{Version: version, Token: token, Logger: e.log, Bus: e.bus, Log: e.journal, Chats: chatsOf{e.chats, e.finder},
 		Config: configOf{e.config}, Onboarding: configOf{e.config}, Files: e.blobs, Attached: e.chats.Attached, Tools: e.registry,
-		Models: modelRoutes{e.models, e.config}, Secrets: secretsOf{e.secrets, e.models, e.getenv}, Home: homeOf{e}, Stop: stopOf{}, Window: window.FS(),
+		Models: modelRoutes{e.models, e.config}, Secrets: secretsOf{e.keys, e.models}, Home: homeOf{e}, Stop: stopOf{}, Window: window.FS(),
 		OnPresence: e.presence}
 }
 

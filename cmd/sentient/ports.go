@@ -80,14 +80,6 @@ func text(s *string) string {
 	return *s
 }
 
-func (e *engine) providerKey(provider string) (string, bool) {
-	v, ok, err := e.secrets.Get(provider)
-	if err != nil {
-		e.log.Warn("a key could not be read", "provider", provider, "reason", err.Error())
-	}
-	return v, ok && err == nil
-}
-
 func (e *engine) webSettings() web.Settings {
 	c := e.live.Get().Integrations
 	return web.Settings{FetchMaxChars: c.WebFetchMaxChars, SearchProvider: c.SearchProvider, SearxngURL: c.SearxngURL}
@@ -100,8 +92,8 @@ type filesOf struct {
 	log    *slog.Logger
 }
 
-func (f filesOf) Attach(ctx context.Context, name, session string) session.Attachment {
-	a := f.files.Attach(ctx, name, session)
+func (f filesOf) Attach(ctx context.Context, name, chat string) session.Attachment {
+	a := f.files.Attach(ctx, name, chat)
 	out := session.Attachment{Text: a.Text, MIME: a.MIME, Note: a.Note}
 	if a.IsImage {
 		out.Image = a.Bytes
@@ -124,9 +116,9 @@ func (f filesOf) DeleteAttached(names []string) {
 	}
 }
 
-func (f filesOf) DeleteIncognito(session string) {
-	if err := f.folder.DeleteIncognito(session); err != nil {
-		f.log.Error("the folder of an incognito chat could not be removed", "session", session, "reason", err.Error())
+func (f filesOf) DeleteIncognito(chat string) {
+	if err := f.folder.DeleteIncognito(chat); err != nil {
+		f.log.Error("the folder of an incognito chat could not be removed", "session", chat, "reason", err.Error())
 	}
 }
 
@@ -134,17 +126,22 @@ func (f filesOf) DeleteIncognito(session string) {
 type promptOf struct {
 	w    *workspace.Workspace
 	live *app.Live
+	log  *slog.Logger
 }
 
 func (p promptOf) Prompt(budget int) (soul, user, memory string) {
 	a := p.live.Get().Assistant
-	s := p.w.Snapshot(workspace.SnapshotOptions{Budget: budget, Assistant: a.Name, User: a.UserName, Now: time.Now()})
-	return s.Soul, s.User, strings.TrimSpace(s.Memory + "\n\n" + s.Notes)
+	s, err := p.w.Snapshot(workspace.View{Now: time.Now(), Budget: budget, Names: workspace.Names{Assistant: a.Name, User: a.UserName}})
+	if err != nil {
+		p.log.Warn("the workspace files could not be read", "reason", err.Error())
+	}
+	return s.Soul, s.User, strings.TrimSpace(s.Memory + "\n\n" + s.Yesterday + "\n\n" + s.Today)
 }
 
+// introduce writes USER.md and SOUL.md from what the first run was told.
 func introduce(w *workspace.Workspace) func(config.Introduction) error {
 	return func(in config.Introduction) error {
-		return w.Introduce(workspace.Introduction{User: in.UserName, Assistant: in.AssistantName, Timezone: in.Timezone, Location: in.Location,
+		return w.Onboard(workspace.Onboarding{Names: workspace.Names{Assistant: in.AssistantName, User: in.UserName}, Timezone: in.Timezone, Location: in.Location,
 			Professional: in.Professional, Personal: in.Personal, Persona: in.Persona})
 	}
 }

@@ -34,7 +34,7 @@ func (m *Main) serve(ctx context.Context, f serveFlags) (err error) {
 	defer logFile.Close()
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	e := &engine{home: home, log: log, getenv: m.Getenv, fatal: func(err error) {
+	e := &engine{home: home, log: log, getenv: m.Getenv, userHome: m.UserHome, fatal: func(err error) {
 		log.Error("the store failed; everything acknowledged is kept and the next start has it", "reason", err.Error())
 		os.Exit(2)
 	}}
@@ -119,14 +119,10 @@ func (m *Main) openBrowser(log *slog.Logger, link string) {
 
 // routes prints what the gateway serves, without starting anything.
 func (m *Main) routes() error {
-	s, err := edge.New(edge.All())
-	if err != nil {
-		return err
-	}
 	var b strings.Builder
-	for _, r := range s.Routes() {
+	for _, r := range edge.AllRoutes() {
 		fmt.Fprintf(&b, "%s %s\n", r.Method, strings.ReplaceAll(r.Path, "...}", "}"))
 	}
-	_, err = fmt.Fprint(m.Stdout, b.String())
+	_, err := fmt.Fprint(m.Stdout, b.String())
 	return err
 }

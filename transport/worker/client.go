@@ -157,12 +157,15 @@ func verdict(err error, complaint string) error {
 // ExitSlow is the child's exit code when its own time is over.
 const ExitSlow = 75
 
-func (c *Client) find() (string, error) {
-	if c.o.Path != "" {
-		if _, err := os.Stat(c.o.Path); err != nil {
+func (c *Client) find() (string, error) { return Find(c.o.Path) }
+
+// Find is the binary at path, or when that is "" the one beside the running program, else in $PATH. The error is ErrMissing.
+func Find(path string) (string, error) {
+	if path != "" {
+		if _, err := os.Stat(path); err != nil {
 			return "", ErrMissing
 		}
-		return filepath.Abs(c.o.Path)
+		return filepath.Abs(path)
 	}
 	if self, err := os.Executable(); err == nil {
 		beside := filepath.Join(filepath.Dir(self), Binary)
