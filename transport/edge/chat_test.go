@@ -122,7 +122,7 @@ func TestAStreamEndsWithItsChat(t *testing.T) {
 	}
 }
 
-// A-035: also a stop of the engine leaves no stream without its done.
+// Also a stop of the engine leaves no stream without its done.
 func TestAStopEndsStreamsAndSockets(t *testing.T) {
 	g := serve(t, nil)
 	l := g.stream(t, `{"text":"hold"}`)

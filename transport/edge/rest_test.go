@@ -129,32 +129,28 @@ func TestStatuses(t *testing.T) {
 		"PATCH /api/config":                 {{path: "/api/config", body: `{}`, want: 200}, {path: "/api/config", body: `{"ui":{"theme":"pink"}}`, want: 422}},
 		"GET /api/approvals/grants":         {{path: "/api/approvals/grants", want: 200}},
 		"DELETE /api/approvals/grants/{id}": {{path: "/api/approvals/grants/7", want: 404}}, // A-125
-		// A-184
-		"POST /api/approvals": {{path: "/api/approvals", body: `{"approval_id":"none","decision":"allow"}`, want: 404}, {path: "/api/approvals", body: `{"approval_id":"none","decision":"perhaps"}`, want: 404}, {path: "/api/approvals", body: `{"approval_id":7}`, want: 422}},
+		"POST /api/approvals":               {{path: "/api/approvals", body: `{"approval_id":"none","decision":"allow"}`, want: 404}, {path: "/api/approvals", body: `{"approval_id":"none","decision":"perhaps"}`, want: 404}, {path: "/api/approvals", body: `{"approval_id":7}`, want: 422}},
 		// A-185
 		"POST /api/undo":                        {{path: "/api/undo", body: `{"undo_id":"x","action":"undo"}`, want: 404}, {path: "/api/undo", body: `{"undo_id":"x","action":"redo"}`, want: 422}},
 		"GET /api/sessions/{id}/rule-proposals": {{path: "/api/sessions/c1/rule-proposals?status=all", want: 200}, {path: "/api/sessions/none/rule-proposals", want: 404}, {path: "/api/sessions/c1/rule-proposals?status=x", want: 422}},
 		"POST /api/rule-proposals/{id}":         {{path: "/api/rule-proposals/7", body: `{"decision":"accept"}`, want: 404}},
 		"GET /api/sessions":                     {{path: "/api/sessions?limit=1", want: 200}, {path: "/api/sessions?limit=0", want: 422}, {path: "/api/sessions?limit=x", want: 422}},
 		// A-150
-		"POST /api/sessions":            {{path: "/api/sessions?incognito=true&model=a/b", want: 200}, {path: "/api/sessions?model=gpt", want: 422}, {path: "/api/sessions?memory_scope=always", want: 422}, {path: "/api/sessions?incognito=maybe", want: 422}, {path: "/api/sessions?model=a/%00", want: 422}},
-		"PATCH /api/sessions/{id}":      {{path: "/api/sessions/c1", body: `{"title":"T"}`, want: 200}, {path: "/api/sessions/none", body: `{"title":"T"}`, want: 404}, {path: "/api/sessions/c1", body: `{"model":"gpt"}`, want: 422}, {path: "/api/sessions/c1", body: `{"memory_scope":"always"}`, want: 422}, {path: "/api/sessions/c1", body: `{"title":null}`, want: 422}, {path: "/api/sessions/c1", body: `{"title":"a\u0000b"}`, want: 422}},
-		"POST /api/sessions/{id}/trust": {{path: "/api/sessions/c1/trust", want: 200}, {path: "/api/sessions/none/trust", body: `{}`, want: 404}, {path: "/api/sessions/c1/trust", body: `{"upto":"not-here"}`, want: 422}},
-		// A-164
-		"GET /api/sessions/{id}/messages": {{path: "/api/sessions/c1/messages", want: 200}, {path: "/api/sessions/none/messages", want: 404}, {path: "/api/sessions/a%00b/messages", want: 400}},
-		"GET /api/sessions/search":        {{path: "/api/sessions/search?q=hi", want: 200}, {path: "/api/sessions/search?q=%ff", want: 422}},
-		"POST /api/chat":                  {{path: "/api/chat", body: `{"text":"hi","session_id":"none"}`, want: 404}, {path: "/api/chat", body: `{"text":" "}`, want: 422}, {path: "/api/chat", body: `{"text":["hi"]}`, want: 422}, {path: "/api/chat", body: "{\"text\":\"\xff\"}", want: 422}, {path: "/api/chat", body: `{"text":"a\u0000"}`, want: 422}, {path: "/api/chat", body: `{"text":"hi"}{}`, want: 400}, {path: "/api/chat", body: ``, want: 400}, {path: "/api/chat", body: `{"text":"hi","model":"gpt"}`, want: 422}, {path: "/api/chat", body: strings.Repeat("[", 100_000), want: 400}},
-		"GET /api/files":                  {{path: "/api/files", want: 200}},
-		"GET /api/files/content/{name}":   {{path: "/api/files/content/none.txt", want: 404}, {path: "/api/files/content/..%2f..%2fetc%2fpasswd", want: 400}, {path: "/api/files/content/", want: 404}, {path: "/api/files/content/C:%5Cx", want: 404}, {path: "/api/files/content//etc/passwd", want: 404}},
-		"HEAD /api/files/content/{name}":  {{path: "/api/files/content/none.txt", want: 404}},
-		"DELETE /api/files/{name}":        {{path: "/api/files/none.txt", want: 404}, {path: "/api/files/%2e%2e/x", want: 400}},
-		"POST /api/files":                 {{path: "/api/files", body: "x", want: 422}},
-		"POST /api/models/test":           {{path: "/api/models/test", body: `{"model":"a/b"}`, want: 200}, {path: "/api/models/test", body: `{"model":"b"}`, want: 422}},
-		"GET /api/models/providers":       {{path: "/api/models/providers", want: 200}},
-		"PUT /api/models/roles":           {{path: "/api/models/roles", body: `{"primary":"a/b","fast":null}`, want: 200}, {path: "/api/models/roles", body: `{"planner":"claude-code/opus"}`, want: 400}, {path: "/api/models/roles", body: `{"primary":5}`, want: 422}},
-		// A-329
-		"PUT /api/secrets/{name}": {{path: "/api/secrets/openai", body: `{"value":"sk-1"}`, want: 200}, {path: "/api/secrets/chatgpt", body: `{"value":"x"}`, want: 400}, {path: "/api/secrets/openai", body: `{"value":""}`, want: 422}},
-		// A-340
+		"POST /api/sessions":                        {{path: "/api/sessions?incognito=true&model=a/b", want: 200}, {path: "/api/sessions?model=gpt", want: 422}, {path: "/api/sessions?memory_scope=always", want: 422}, {path: "/api/sessions?incognito=maybe", want: 422}, {path: "/api/sessions?model=a/%00", want: 422}},
+		"PATCH /api/sessions/{id}":                  {{path: "/api/sessions/c1", body: `{"title":"T"}`, want: 200}, {path: "/api/sessions/none", body: `{"title":"T"}`, want: 404}, {path: "/api/sessions/c1", body: `{"model":"gpt"}`, want: 422}, {path: "/api/sessions/c1", body: `{"memory_scope":"always"}`, want: 422}, {path: "/api/sessions/c1", body: `{"title":null}`, want: 422}, {path: "/api/sessions/c1", body: `{"title":"a\u0000b"}`, want: 422}},
+		"POST /api/sessions/{id}/trust":             {{path: "/api/sessions/c1/trust", want: 200}, {path: "/api/sessions/none/trust", body: `{}`, want: 404}, {path: "/api/sessions/c1/trust", body: `{"upto":"not-here"}`, want: 422}},
+		"GET /api/sessions/{id}/messages":           {{path: "/api/sessions/c1/messages", want: 200}, {path: "/api/sessions/none/messages", want: 404}, {path: "/api/sessions/a%00b/messages", want: 400}},
+		"GET /api/sessions/search":                  {{path: "/api/sessions/search?q=hi", want: 200}, {path: "/api/sessions/search?q=%ff", want: 422}},
+		"POST /api/chat":                            {{path: "/api/chat", body: `{"text":"hi","session_id":"none"}`, want: 404}, {path: "/api/chat", body: `{"text":" "}`, want: 422}, {path: "/api/chat", body: `{"text":["hi"]}`, want: 422}, {path: "/api/chat", body: "{\"text\":\"\xff\"}", want: 422}, {path: "/api/chat", body: `{"text":"a\u0000"}`, want: 422}, {path: "/api/chat", body: `{"text":"hi"}{}`, want: 400}, {path: "/api/chat", body: ``, want: 400}, {path: "/api/chat", body: `{"text":"hi","model":"gpt"}`, want: 422}, {path: "/api/chat", body: strings.Repeat("[", 100_000), want: 400}},
+		"GET /api/files":                            {{path: "/api/files", want: 200}},
+		"GET /api/files/content/{name}":             {{path: "/api/files/content/none.txt", want: 404}, {path: "/api/files/content/..%2f..%2fetc%2fpasswd", want: 400}, {path: "/api/files/content/", want: 404}, {path: "/api/files/content/C:%5Cx", want: 404}, {path: "/api/files/content//etc/passwd", want: 404}},
+		"HEAD /api/files/content/{name}":            {{path: "/api/files/content/none.txt", want: 404}},
+		"DELETE /api/files/{name}":                  {{path: "/api/files/none.txt", want: 404}, {path: "/api/files/%2e%2e/x", want: 400}},
+		"POST /api/files":                           {{path: "/api/files", body: "x", want: 422}},
+		"POST /api/models/test":                     {{path: "/api/models/test", body: `{"model":"a/b"}`, want: 200}, {path: "/api/models/test", body: `{"model":"b"}`, want: 422}},
+		"GET /api/models/providers":                 {{path: "/api/models/providers", want: 200}},
+		"PUT /api/models/roles":                     {{path: "/api/models/roles", body: `{"primary":"a/b","fast":null}`, want: 200}, {path: "/api/models/roles", body: `{"planner":"claude-code/opus"}`, want: 400}, {path: "/api/models/roles", body: `{"primary":5}`, want: 422}},
+		"PUT /api/secrets/{name}":                   {{path: "/api/secrets/openai", body: `{"value":"sk-1"}`, want: 200}, {path: "/api/secrets/chatgpt", body: `{"value":"x"}`, want: 400}, {path: "/api/secrets/openai", body: `{"value":""}`, want: 422}},
 		"POST /api/models/connect/{provider}/check": {{path: "/api/models/connect/openrouter/check", want: 200}, {path: "/api/models/connect/other/check", want: 404}},
 		"DELETE /api/sessions/{id}":                 {{path: "/api/sessions/none", want: 404}, {path: "/api/sessions/c1", want: 200}},
 	}
@@ -186,7 +182,7 @@ func TestStatuses(t *testing.T) {
 	if got := g.call("DELETE", "/api/sessions", ""); got.header.Get("Allow") != "GET, POST" {
 		t.Errorf("405 without Allow: %v", got.header)
 	}
-	if got := g.call("PUT", "/api/config", `{"ui":{"theme":"pink"}}`); !strings.Contains(got.body, `"detail":[{"loc":["ui","theme"]`) { // A-073
+	if got := g.call("PUT", "/api/config", `{"ui":{"theme":"pink"}}`); !strings.Contains(got.body, `"detail":[{"loc":["ui","theme"]`) {
 		t.Errorf("a configuration's problems: %s", got.body)
 	}
 }
@@ -342,5 +338,31 @@ func TestWindow(t *testing.T) {
 	}
 	if got := g.call("GET", "/", "", "Host: evil.example"); got.status != 403 {
 		t.Errorf("another host's window: %d", got.status)
+	}
+}
+
+// A-184
+func TestApprovalOverREST(t *testing.T) {
+	g := serve(t, nil)
+	g.chats.answers["ap1"] = ""
+	for _, p := range []probe{{body: `{"approval_id":"ap1","decision":"perhaps"}`, want: 404}, {body: `{"approval_id":"ap1","decision":"allow"}`, want: 200},
+		{body: `{"approval_id":"ap1","decision":"allow"}`, want: 404}, {body: `{"approval_id":"ap2","decision":"deny"}`, want: 404}} {
+		got := g.call("POST", "/api/approvals", p.body)
+		if got.status != p.want || (p.want == 200 && got.body != `{"resolved":true}`) {
+			t.Errorf("%s: %d %s", p.body, got.status, got.body)
+		}
+	}
+}
+
+// A-164
+func TestMessagesAreOldestFirst(t *testing.T) {
+	g := serve(t, nil)
+	g.chats.make("c1")
+	got := g.call("GET", "/api/sessions/c1/messages", "")
+	if first, second := strings.Index(got.body, `"id":"m1"`), strings.Index(got.body, `"id":"m2"`); first < 0 || second < first {
+		t.Errorf("%s", got.body)
+	}
+	if got := g.call("GET", "/api/sessions/none/messages", ""); got.status != 404 {
+		t.Errorf("a chat that does not exist: %d", got.status)
 	}
 }

@@ -3,6 +3,7 @@ package edge
 import (
 	"context"
 	"errors"
+	"io"
 	"math"
 	"net"
 	"net/http"
@@ -181,6 +182,11 @@ func (k *socket) guardPanic(what string) {
 func (k *socket) read() {
 	for {
 		typ, b, err := k.conn.ReadMessage()
+		if errors.Is(err, websocket.ErrReadLimit) {
+			// The client was told (1009). What it still sends is read for a moment, or it would not get to see that.
+			_ = k.raw.SetReadDeadline(time.Now().Add(closeFor))
+			_, _ = io.CopyN(io.Discard, k.raw, 64<<20)
+		}
 		if err != nil {
 			return
 		}
