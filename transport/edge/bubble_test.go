@@ -125,6 +125,8 @@ func TestAClientThatNeverReads(t *testing.T) {
 	bubble(t, func(o *Options) { o.Outbox = 64 << 10 }, func(t *testing.T, g *gateway, p *pipes) {
 		g.chats.make("c1")
 		stuck, good := p.socket(t, ""), p.socket(t, "")
+		synctest.Wait() // both have subscribed
+		_ = good.SetReadDeadline(time.Now().Add(time.Hour))
 		got := make(chan int)
 		go func() {
 			n := 0

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"strings"
@@ -162,6 +163,9 @@ func (s *Server) unreadable(ctx *fasthttp.RequestCtx, err error) {
 	var timeout net.Error
 	switch {
 	case errors.As(err, &small):
+		// Closing on unread bytes would reset the connection before the client sees the answer.
+		_ = ctx.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
+		_, _ = io.CopyN(io.Discard, ctx.Conn(), 1<<20)
 		fail(ctx, refuse(431, "The request's headers are too large."))
 	case errors.As(err, &timeout) && timeout.Timeout():
 		fail(ctx, refuse(408, "The request came too slowly."))
