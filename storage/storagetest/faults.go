@@ -40,6 +40,7 @@ func full(r *rig) {
 	}
 	r.reopen()
 	same(r, "events", r.load("s/a").Events, bytesOf("1", "2"))
+	same(r, "no number was lost to the failures", r.log(0), []string{"1 n", "2 n2"})
 	same(r, "the checkpoint waited", r.load("s/a").Checkpoints, bytesOf("waits for room"))
 	same(r, "index", r.scan(journal.Scan{Table: "t", Index: "i"}), []string{"k=v"})
 }
@@ -131,6 +132,7 @@ func damagedRowGoes(r *rig) {
 		same(r, "rows", r.scan(journal.Scan{Table: "t"}), []string{"fine=value"})
 		same(r, "index", r.scan(journal.Scan{Table: "t", Index: "i"}), []string{"fine=value"})
 		same(r, "other index", r.scan(journal.Scan{Table: "t", Index: "j"}), []string{})
+		same(r, "entries", len(keys(r, r.disk, journal.Span{Lo: []byte("i/"), Hi: []byte("j")}, false)), 1)
 		r.close()
 	}
 }
@@ -158,6 +160,17 @@ func newer(r *rig) {
 		r.Fatal("a newer store:", err)
 	}
 	r.c = nil
+	e := r.engine() // the same without the store's own word for it: each record tells
+	var b journal.Batch
+	b.Delete([]byte("m/schema"))
+	if err := errors.Join(e.Apply(&b, true), e.Close()); err != nil {
+		r.Fatal(err)
+	}
+	r.open()
+	if _, err := r.c.Load(context.Background(), "s/a"); !errors.As(err, &n) || n.Found != 3 {
+		r.Error("a newer record:", err)
+	}
+	r.close()
 	r.opt.Schema = 4
 	r.open()
 	same(r, "an older store", r.load("s/a").Events, bytesOf("1"))

@@ -14,6 +14,7 @@ type Faulty struct {
 	mu      sync.Mutex
 	fail    error
 	room    error
+	after   func()
 	applies int
 	erased  int
 }
@@ -26,6 +27,13 @@ func (f *Faulty) Fail(apply, room error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.fail, f.room = apply, room
+}
+
+// After makes Apply call f when the batch is in the engine but not yet confirmed, as during a sync.
+func (f *Faulty) After(after func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.after = after
 }
 
 // Applies is how many batches were applied.
@@ -45,7 +53,7 @@ func (f *Faulty) Erased() int {
 // Apply implements journal.Engine.
 func (f *Faulty) Apply(b *journal.Batch, sync bool) error {
 	f.mu.Lock()
-	err := f.fail
+	err, after := f.fail, f.after
 	if err == nil {
 		f.applies++
 	}
@@ -53,7 +61,11 @@ func (f *Faulty) Apply(b *journal.Batch, sync bool) error {
 	if err != nil {
 		return err
 	}
-	return f.Engine.Apply(b, sync)
+	err = f.Engine.Apply(b, sync)
+	if after != nil {
+		after()
+	}
+	return err
 }
 
 // Room implements journal.Engine.

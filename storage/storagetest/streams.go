@@ -297,3 +297,60 @@ func isolation(r *rig) {
 		}
 	}
 }
+
+// unseenBeforeSync: what is not confirmed by the disk is seen by nobody, and reading does not wait for it.
+func unseenBeforeSync(r *rig) {
+	r.open()
+	r.append(journal.Append{Stream: "s/a", Events: bytesOf("1"), Publish: []journal.Note{{Type: "1"}}})
+	gate := make(chan struct{})
+	r.disk.After(func() { <-gate })
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_, err := r.c.Append(context.Background(), journal.Append{Stream: "s/a", Expected: 1, Events: bytesOf("2"),
+			Rows: []journal.Row{row("k", "v")}, Publish: []journal.Note{{Type: "2"}}})
+		if err != nil {
+			r.Error(err)
+		}
+	}()
+	synctest.Wait()
+	same(r, "events", r.load("s/a").Events, bytesOf("1"))
+	same(r, "rows", r.scan(journal.Scan{Table: "t"}), []string{})
+	same(r, "notes", r.log(0), []string{"1 1"})
+	same(r, "newest", r.c.Newest(), 1)
+	r.mu.Lock()
+	same(r, "delivered", len(r.delivered), 1)
+	r.mu.Unlock()
+	r.disk.After(nil)
+	close(gate)
+	<-done
+	same(r, "events after the sync", r.load("s/a").Events, bytesOf("1", "2"))
+}
+
+// prefixThenPut: a row that one append deletes by its prefix and a later one of the same batch puts again has its entries.
+func prefixThenPut(r *rig) {
+	r.open()
+	r.append(journal.Append{Stream: "s/a", Rows: []journal.Row{row("k", "v1", "i:x"), row("k2", "v1", "i:x")}})
+	r.close()
+	release := r.hold()
+	var wg sync.WaitGroup
+	before := r.disk.Applies()
+	for _, a := range []journal.Append{
+		{Stream: "s/a", Prefixes: []journal.Prefix{{Table: "t", Key: []byte("k")}}},
+		{Stream: "s/b", Rows: []journal.Row{row("k", "v2", "i:x"), row("q", "v2", "i:x")}},
+		{Stream: "s/c", Prefixes: []journal.Prefix{{Table: "t", Key: []byte("q")}}},
+		{Stream: "s/b", Rows: []journal.Row{row("k", "v3", "i:x"), row("q", "v3", "i:x")}},
+	} {
+		wg.Go(func() {
+			if _, err := r.c.Append(context.Background(), a); err != nil {
+				r.Error(err)
+			}
+		})
+		synctest.Wait()
+	}
+	release()
+	wg.Wait()
+	same(r, "batches", r.disk.Applies()-before, 1)
+	same(r, "rows", r.scan(journal.Scan{Table: "t"}), []string{"k=v3", "q=v3"})
+	same(r, "index", r.scan(journal.Scan{Table: "t", Index: "i"}), []string{"k=v3", "q=v3"})
+}
