@@ -1,0 +1,42 @@
+package proc
+
+import (
+	"errors"
+	"os/exec"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// ownGroup also asks the kernel to kill the child when the engine dies, which needs no guard to be alive.
+func ownGroup(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+}
+
+// reap waits for the process, and calls exited when it has ended but is not reaped yet: its id, which is the group's,
+// cannot belong to anybody else then. How it ended is in cmd.ProcessState; what a lost pipe adds does not matter.
+func reap(cmd *exec.Cmd, exited func()) {
+	for unix.Waitid(unix.P_PID, cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
+	}
+	exited()
+	_ = cmd.Wait()
+}
+
+func applyLimits(pid int, l Limits) error {
+	var errs []error
+	set := func(resource int, value uint64) {
+		if value > 0 {
+			errs = append(errs, unix.Prlimit(pid, resource, &unix.Rlimit{Cur: value, Max: value}, nil))
+		}
+	}
+	set(unix.RLIMIT_AS, l.MemoryBytes)
+	set(unix.RLIMIT_CPU, uint64((l.CPU+time.Second-1)/time.Second))
+	set(unix.RLIMIT_NOFILE, l.OpenFiles)
+	set(unix.RLIMIT_FSIZE, l.FileBytes)
+	err := errors.Join(errs...)
+	if errors.Is(err, unix.ESRCH) {
+		return nil // it has ended already
+	}
+	return err
+}
