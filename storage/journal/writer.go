@@ -113,28 +113,34 @@ func (w *writer) stateOf(s Stream) (state, error) {
 	return st, err
 }
 
-// stage adds one append to the batch. After an error the batch is as before.
-func (w *writer) stage(a *Append) (Receipt, error) {
-	st, err := w.stateOf(a.Stream)
+// admit says whether the append fits the stream as it is. born is true when it makes the stream a volatile one.
+func (w *writer) admit(a *Append) (st state, born bool, err error) {
+	st, err = w.stateOf(a.Stream)
 	switch {
 	case err != nil:
-		return Receipt{}, err
+		return st, false, err
 	case st.deleted:
-		return Receipt{}, ErrDeleted
+		return st, false, ErrDeleted
 	case st.version != a.Expected:
-		return Receipt{}, &ConflictError{a.Stream, a.Expected, st.version}
+		return st, false, &ConflictError{a.Stream, a.Expected, st.version}
 	}
-	born := a.Volatile && !st.volatile && st.version == 0
+	born = a.Volatile && !st.volatile && st.version == 0
 	st.volatile = st.volatile || born
-	at := st.side()
-	if at == onDisk {
-		if w.broken != nil {
-			return Receipt{}, w.broken
-		}
-		if w.noRoom != nil {
-			return Receipt{}, w.noRoom
+	if st.side() == onDisk {
+		if err = w.broken; err == nil {
+			err = w.noRoom
 		}
 	}
+	return st, born, err
+}
+
+// stage adds one append to the batch. After an error the batch is as before.
+func (w *writer) stage(a *Append) (Receipt, error) {
+	st, born, err := w.admit(a)
+	if err != nil {
+		return Receipt{}, err
+	}
+	at := st.side()
 	mark := w.batch[at].Mark()
 	w.own.reset()
 	w.spans = w.spans[:0]
