@@ -219,13 +219,13 @@ func TestUploadNames(t *testing.T) {
 		}
 	}
 	f.random = rand.Reader
-	attached := func(n string) bool { return n == "uploads/b (1).tar.gz" || n == "uploads/gone.pdf" }
+	attached := func(n string) bool { return n == "b (1).tar.gz" || n == "gone.pdf" }
 	for _, c := range [][2]string{
-		{"b.tar.gz", "uploads/b.tar.gz"}, {"b.tar.gz", "uploads/b.tar (1).gz"}, {"b.tar.gz", "uploads/b.tar (2).gz"},
-		{"gone.pdf", "uploads/gone (1).pdf"}, {"gone.pdf", "uploads/gone (2).pdf"},
-		{`C:\docs\what?.txt`, "uploads/what_.txt"}, {"../../etc/passwd", "uploads/passwd"}, {"..", "uploads/file"}, {"", "uploads/file (1)"},
-		{"nul.txt", "uploads/_nul.txt"}, {".env", "uploads/.env"}, {".env", "uploads/.env (1)"},
-		{strings.Repeat("é", 300) + ".txt", "uploads/" + strings.Repeat("é", 113) + ".txt"},
+		{"b.tar.gz", "b.tar.gz"}, {"b.tar.gz", "b.tar (1).gz"}, {"b.tar.gz", "b.tar (2).gz"},
+		{"gone.pdf", "gone (1).pdf"}, {"gone.pdf", "gone (2).pdf"},
+		{`C:\docs\what?.txt`, "what_.txt"}, {"../../etc/passwd", "passwd"}, {"..", "file"}, {"", "file (1)"},
+		{"nul.txt", "_nul.txt"}, {".env", ".env"}, {".env", ".env (1)"},
+		{strings.Repeat("é", 300) + ".txt", "" + strings.Repeat("é", 113) + ".txt"},
 	} {
 		if got := up(Upload{Name: c[0], Taken: attached}); got != c[1] {
 			t.Errorf("%q became %q, want %q", c[0], got, c[1])
@@ -278,7 +278,7 @@ func TestSweepUnattached(t *testing.T) {
 	if err != nil || !slices.Equal(gone, []string{"screens/old.png", "selections/old.txt"}) {
 		t.Fatal(gone, err)
 	}
-	if got := names(t, f, ""); !slices.Equal(got, []string{"screens/attached.png", "selections/new.txt", "uploads/old.txt"}) {
+	if got := names(t, f, ""); !slices.Equal(got, []string{"screens/attached.png", "selections/new.txt", "old.txt"}) {
 		t.Fatal(got)
 	}
 }

@@ -103,6 +103,7 @@ func (f *Folder) Open(name string) (*File, error) {
 	if err := CheckName(name); err != nil {
 		return nil, err
 	}
+	name = f.at(name)
 	// Non-blocking, so that opening a pipe that someone put here cannot wait for ever.
 	file, err := f.root.OpenFile(name, os.O_RDONLY|nonblock, 0)
 	if err != nil {
@@ -129,6 +130,7 @@ func (f *Folder) Delete(name string) error {
 	if err := CheckName(name); err != nil {
 		return err
 	}
+	name = f.at(name)
 	st, err := f.root.Lstat(name)
 	if err != nil || st.IsDir() {
 		return notFound(name, err)
@@ -145,7 +147,7 @@ func (f *Folder) Resolve(name string) (string, error) {
 	if err := CheckName(name); err != nil {
 		return "", err
 	}
-	real, err := filepath.EvalSymlinks(filepath.Join(f.dir, filepath.FromSlash(name)))
+	real, err := filepath.EvalSymlinks(filepath.Join(f.dir, filepath.FromSlash(f.at(name))))
 	if err != nil {
 		return "", notFound(name, err)
 	}
@@ -194,7 +196,7 @@ func (f *Folder) listed(name string) (Info, bool) {
 		return Info{}, false
 	}
 	if m := byExtension(name); m != "" {
-		return Info{Name: name, Size: st.Size(), MIME: m, ModifiedAt: st.ModTime().UTC()}, true
+		return Info{Name: shown(name), Size: st.Size(), MIME: m, ModifiedAt: st.ModTime().UTC()}, true
 	}
 	info, err := f.Stat(name)
 	return info, err == nil
@@ -207,7 +209,33 @@ func (f *Folder) info(name string, st fs.FileInfo, r io.ReaderAt) Info {
 		n, _ := r.ReadAt(head, 0)
 		m = MIME(name, head[:n])
 	}
-	return Info{Name: name, Size: st.Size(), MIME: m, ModifiedAt: st.ModTime().UTC()}
+	return Info{Name: shown(name), Size: st.Size(), MIME: m, ModifiedAt: st.ModTime().UTC()}
+}
+
+// Uploads are called by their bare names (section 2): the folder they are in is the engine's business. So a bare name means
+// the upload of that name where there is one, for reading and for writing alike, and else a file at the folder's top.
+
+// at is where a name is in the folder.
+func (f *Folder) at(name string) string {
+	if !strings.Contains(name, "/") {
+		if up := path.Join(Uploads, name); f.exists(up) {
+			return up
+		}
+	}
+	return name
+}
+
+// shown is what a file is called outside.
+func shown(name string) string {
+	if bare, ok := strings.CutPrefix(name, Uploads+"/"); ok && !strings.Contains(bare, "/") {
+		return bare
+	}
+	return name
+}
+
+func (f *Folder) exists(name string) bool {
+	_, err := f.root.Lstat(name)
+	return err == nil
 }
 
 // notFound turns the ways in which a name leads to no file into one error; others keep their cause.

@@ -21,7 +21,7 @@ func (f *Folder) Save(name string, r io.Reader, limit int64) (Info, error) {
 	}
 	f.naming.Lock()
 	defer f.naming.Unlock()
-	return f.place(temp, name)
+	return f.place(temp, f.at(name))
 }
 
 // Source says where an upload comes from, and so how it is named.
@@ -89,7 +89,8 @@ func (f *Folder) freeName(folder, base string, random bool, taken func(string) b
 			name = path.Join(folder, fmt.Sprintf("%s (%d)%s", stem, i, ext))
 		}
 		_, err := f.root.Lstat(name)
-		if errors.Is(err, fs.ErrNotExist) && (random || taken == nil || !taken(name)) {
+		free := errors.Is(err, fs.ErrNotExist) && (random || !f.exists(shown(name)) && (taken == nil || !taken(shown(name))))
+		if free {
 			return name, nil
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -45,10 +45,10 @@ func TestFiles(t *testing.T) {
 		parts []part
 		want  string
 	}{
-		{[]part{{"file", "a.txt", "one"}}, "uploads/a.txt"},
-		{[]part{{"file", "a.txt", "two"}}, "uploads/a (1).txt"},
-		{[]part{{"file", "../../evil.txt", "x"}}, "uploads/evil.txt"},
-		{[]part{{"file", "gone.txt", "x"}}, "uploads/gone (1).txt"},
+		{[]part{{"file", "a.txt", "one"}}, "a.txt"},
+		{[]part{{"file", "a.txt", "two"}}, "a (1).txt"},
+		{[]part{{"file", "../../evil.txt", "x"}}, "evil.txt"},
+		{[]part{{"file", "gone.txt", "x"}}, "gone (1).txt"},
 		{[]part{{"source", "", "screen"}, {"file", "W.png", "x"}}, "screens/W "},
 		{[]part{{"file", "N.txt", "x"}, {"source", "", "selection"}}, "selections/N "},
 	} {
@@ -57,7 +57,7 @@ func TestFiles(t *testing.T) {
 			t.Errorf("%v: %d %s", c.parts, got.status, got.body)
 		}
 	}
-	if list := g.call("GET", "/api/files", "").body; strings.Count(list, `"name"`) != 6 || strings.Contains(list, "uploads/N") {
+	if list := g.call("GET", "/api/files", "").body; strings.Count(list, `"name"`) != 6 || strings.Contains(list, "uploads") {
 		t.Errorf("list: %s", list)
 	}
 	got := g.call("GET", "/api/files/content/uploads%2Fa%20(1).txt", "")
@@ -65,14 +65,14 @@ func TestFiles(t *testing.T) {
 		!strings.HasPrefix(got.header.Get("Content-Security-Policy"), "sandbox") {
 		t.Errorf("content: %d %q %v", got.status, got.body, got.header)
 	}
-	head := g.call("HEAD", "/api/files/content/uploads/a.txt", "")
+	head := g.call("HEAD", "/api/files/content/a.txt", "")
 	if head.status != 200 || head.body != "" || head.header.Get("Content-Length") != "3" {
 		t.Errorf("head: %d %v", head.status, head.header)
 	}
-	if got := g.call("DELETE", "/api/files/uploads/a.txt", ""); got.body != `{"ok":true}` {
+	if got := g.call("DELETE", "/api/files/a.txt", ""); got.body != `{"ok":true}` {
 		t.Errorf("delete: %s", got.body)
 	}
-	if got := g.call("HEAD", "/api/files/content/uploads/a.txt", ""); got.status != 404 {
+	if got := g.call("HEAD", "/api/files/content/a.txt", ""); got.status != 404 {
 		t.Errorf("head of a deleted file: %d", got.status)
 	}
 }
