@@ -43,8 +43,6 @@ type (
 		Attached  []string
 		Incognito bool
 	}
-	// settled answers a command.
-	settled struct{ reply func() }
 	// upkeep follows a good reply: title, summary.
 	upkeep struct{ Said, Reply string }
 	// turnOver ends what belongs to a turn in the shell.
@@ -60,7 +58,6 @@ func (expire) effect()     {}
 func (unexpire) effect()   {}
 func (show) effect()       {}
 func (forget) effect()     {}
-func (settled) effect()    {}
 func (upkeep) effect()     {}
 func (turnOver) effect()   {}
 

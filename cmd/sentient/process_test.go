@@ -245,16 +245,6 @@ func (s *socket) next(typ string) map[string]any {
 	return es[len(es)-1]
 }
 
-func textOf(events []map[string]any) string {
-	var b strings.Builder
-	for _, e := range events {
-		if e["type"] == "text_delta" {
-			b.WriteString(e["text"].(string))
-		}
-	}
-	return b.String()
-}
-
 func scripted(t *testing.T, o llmtest.Options) *llmtest.Server {
 	t.Helper()
 	s, err := llmtest.New(o)

@@ -55,7 +55,8 @@ func TestDefaultsAreTheContracts(t *testing.T) {
 		}
 		var got any = tree
 		for _, part := range strings.Split(key, ".") {
-			m, ok := got.(map[string]any)
+			m, _ := got.(map[string]any)
+			var ok bool
 			if got, ok = m[part]; !ok {
 				t.Errorf("%s is missing", key)
 			}

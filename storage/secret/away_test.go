@@ -14,7 +14,7 @@ func TestTheFileMovesIntoTheKeychain(t *testing.T) {
 	first := open(t, home, r)
 	must(t, first.Set(t.Context(), "changed", "old"))
 	must(t, first.Set(t.Context(), "deleted", "old"))
-	r.down = unreachable
+	r.down = errNoBus
 	away := open(t, home, r)
 	must(t, away.Set(t.Context(), "changed", "new"))
 	must(t, away.Set(t.Context(), "added", "new"))

@@ -11,7 +11,7 @@ import (
 func TestFileWhenThereIsNoKeychain(t *testing.T) {
 	home := t.TempDir()
 	r := newRing()
-	r.down = unreachable
+	r.down = errNoBus
 	s := open(t, home, r)
 	want(t, s, "openai", "", None)
 	if files, _ := os.ReadDir(home); len(files) != 0 {
@@ -40,7 +40,7 @@ func TestFileWhenThereIsNoKeychain(t *testing.T) {
 
 func TestFileWithAPhrase(t *testing.T) {
 	home, r := t.TempDir(), newRing()
-	r.down = unreachable
+	r.down = errNoBus
 	s := open(t, home, r, "SENTIENT_SECRETS_KEY", "any words at all")
 	must(t, s.Set(t.Context(), "a", "1"))
 	if _, err := os.Stat(filepath.Join(home, "secrets.key")); err == nil {
@@ -70,7 +70,7 @@ func TestFileWithAPhrase(t *testing.T) {
 
 func TestADamagedFileIsKeptAndExplained(t *testing.T) {
 	home, r := t.TempDir(), newRing()
-	r.down = unreachable
+	r.down = errNoBus
 	must(t, open(t, home, r).Set(t.Context(), "a", "1"))
 	path, key := filepath.Join(home, "secrets.enc"), filepath.Join(home, "secrets.key")
 	good, err := os.ReadFile(path)

@@ -82,7 +82,7 @@ func (r *ring) Delete(service, name string) error {
 
 func newRing() *ring { return &ring{entries: map[string]string{}} }
 
-var unreachable = errors.New("no such bus")
+var errNoBus = errors.New("no such bus")
 
 func environ(pairs ...string) func(string) string {
 	return func(name string) string {
@@ -272,7 +272,7 @@ func TestStoreProperty(t *testing.T) {
 			case 2:
 				r.down = nil
 				if rapid.Bool().Draw(rt, "down") {
-					r.down = unreachable
+					r.down = errNoBus
 				}
 				s = open(t, home, r)
 			}
@@ -324,7 +324,7 @@ func TestErrorsHoldNoValues(t *testing.T) {
 }
 
 func TestManyAtOnce(t *testing.T) {
-	for _, down := range []error{nil, unreachable} {
+	for _, down := range []error{nil, errNoBus} {
 		r := newRing()
 		r.down = down
 		s := open(t, t.TempDir(), r)
@@ -361,7 +361,7 @@ func TestTheSystemsKeychainThroughItsLibrary(t *testing.T) {
 		t.Error(err)
 	}
 	must(t, s.Delete(t.Context(), "chatgpt"))
-	keyring.MockInitWithError(unreachable)
+	keyring.MockInitWithError(errNoBus)
 	s, err = Open(Options{Home: t.TempDir(), Getenv: environ("DBUS_SESSION_BUS_ADDRESS", "unix:path=/somewhere")})
 	must(t, err)
 	must(t, s.Set(t.Context(), "a", "1"))

@@ -61,7 +61,6 @@ func FuzzErrorAnswer(f *testing.F) {
 func TestToolCallsFromAnyPieces(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 6).Draw(t, "calls")
-		type piece struct{ call, from, to int }
 		args := make([]string, n)
 		next := make([]int, n)
 		begun := make([]bool, n)
