@@ -30,7 +30,7 @@ type actor struct {
 	expiry   *act.Timer
 	unsaved  struct{ text, thinking strings.Builder }
 	saving   *act.Timer
-	retrying *act.Timer
+	retrying *act.Timer // set while the disk is too full to settle a turn that was cut; nothing is changed until it is settled
 }
 
 func (a *actor) Start(c *act.Ctx) error {
@@ -118,16 +118,28 @@ func (a *actor) settleOpen(r journal.Reader, checkpoints [][]byte) error {
 	return nil
 }
 
-// cannotSettle keeps a chat readable whose disk is full; it tries again.
+// cannotSettle waits for room on the disk.
 func (a *actor) cannotSettle(err error) error {
 	if !errors.Is(err, journal.ErrFull) {
 		return err
 	}
 	a.chat.turn = nil
-	if a.retrying == nil {
-		a.retrying = a.c.After(10*time.Second, reload{})
-	}
+	a.c.Busy(true)
+	a.retrying = a.c.After(10*time.Second, reload{})
 	return nil
+}
+
+// settled reads the chat again when its last turn could not be settled; false when that still is so.
+func (a *actor) settled() bool {
+	if a.retrying == nil {
+		return true
+	}
+	a.retrying.Stop()
+	a.retrying = nil
+	if err := a.load(); err != nil {
+		panic(err)
+	}
+	return a.retrying == nil
 }
 
 type reload struct{}
@@ -146,10 +158,7 @@ func (a *actor) Receive(_ *act.Ctx, message any) {
 		a.saving = nil
 		a.checkpoint()
 	case reload:
-		a.retrying = nil
-		if err := a.load(); err != nil {
-			panic(err)
-		}
+		a.settled()
 	case upkept:
 		a.upkept(m)
 	case agent.Input:
@@ -180,7 +189,7 @@ func (a *actor) commit(c *change) error {
 	}
 	if !c.empty() {
 		if err := a.write(c); err != nil {
-			a.lost(err)
+			a.lost(c, err)
 			return err
 		}
 	}
@@ -200,26 +209,23 @@ func (a *actor) write(c *change) error {
 	return nil
 }
 
-// lost follows an append that failed: memory is ahead of the disk, so the chat is read again. Its running turn, if any, is
-// over; who listens is told.
-func (a *actor) lost(err error) {
+// lost follows an append that failed: memory is ahead of the disk, so the chat is read again. The turn that was open is over;
+// who listens to it is told.
+func (a *actor) lost(c *change, err error) {
 	var conflict *journal.ConflictError
 	if errors.As(err, &conflict) {
 		panic(err)
 	}
 	a.o.Work.CancelOwner(string(stream(a.chat.id)), err)
-	turn := ""
-	if a.chat.Turn != nil {
-		turn = a.chat.Turn.Id
-	}
 	if errors.Is(err, journal.ErrClosed) {
 		return
 	}
+	a.keepUnsaved(c.open, c.round)
 	a.o.Logger.Error("a change was not saved", "session", a.chat.id, "reason", err.Error())
 	if err := a.load(); err != nil {
 		panic(err)
 	}
-	if turn != "" {
+	if turn := c.open; turn != "" {
 		text, _ := errorText(plainly(err))
 		a.o.Bus.Publish(passing(a.chat.id, turn, "error", wire.Of(map[string]any{"message": text, "recoverable": false})),
 			passing(a.chat.id, turn, "done", wire.Of(doneOf(nil, doneExtra{Error: text}))))
@@ -311,11 +317,13 @@ func (a *actor) unsavedText(text, thinking string) {
 	}
 }
 
-func (a *actor) checkpoint() {
-	if a.chat.Turn == nil || a.unsaved.text.Len()+a.unsaved.thinking.Len() == 0 {
+func (a *actor) checkpoint() { a.keepUnsaved(a.chat.Turn.GetId(), a.chat.Turn.GetRound()) }
+
+func (a *actor) keepUnsaved(turn string, round int32) {
+	if turn == "" || a.unsaved.text.Len()+a.unsaved.thinking.Len() == 0 {
 		return
 	}
-	b, err := proto.Marshal(&pb.Checkpoint{Turn: a.chat.Turn.Id, Round: a.chat.Turn.Round, Text: a.unsaved.text.String(), Thinking: a.unsaved.thinking.String()})
+	b, err := proto.Marshal(&pb.Checkpoint{Turn: turn, Round: round, Text: a.unsaved.text.String(), Thinking: a.unsaved.thinking.String()})
 	if err == nil {
 		a.o.Journal.Checkpoint(stream(a.chat.id), b)
 	}

@@ -236,7 +236,7 @@ func TestTheSameClientID(t *testing.T) {
 	})
 }
 
-// what a patch changes, and what it tells.
+// what a patch changes, and what it tells.
 func TestPatch(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *house) {
 		s := h.send(msg.Send{Text: "Plan   my\ntrip to " + strings.Repeat("very ", 20)})
@@ -343,7 +343,7 @@ func TestWhoseModel(t *testing.T) {
 	})
 }
 
-// the context meter.
+// the context meter.
 func TestContextMeter(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *house) {
 		h.models.window = 1000

@@ -8,7 +8,7 @@ import (
 	"sentient/actors/msg"
 )
 
-// A-025 to A-027, A-165, A-020, A-021: a call that sends asks; a yes for this chat covers the next one.
+// A-025, A-026, A-027, A-165, A-020, A-021, A-122: a call that sends asks; a yes for this chat covers the next one.
 func TestApproval(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *house) {
 		h.models.next(calls(toolCall("c1", "mail_send", `{"to":"sam"}`)), say("Sent."), calls(toolCall("c2", "mail_send", `{"to":"kim"}`)), say("Sent too."))
@@ -183,7 +183,7 @@ func TestOutsideContent(t *testing.T) {
 		h.chats.Cancel(t.Context(), s.Session)
 		h.wait(time.Second)
 
-		// A-160 to A-162, A-243, A-244: trusted again, up to what the window has shown.
+		// A-160, A-161, A-162, A-243, A-244: trusted again, up to what the window has shown.
 		rows := h.rows(s.Session)
 		tr, err := h.chats.Trust(t.Context(), s.Session, rows[0].ID)
 		if err != nil || tr.Trusted || tr.Was != "Mail" || tr.Untrusted != "Mail" {

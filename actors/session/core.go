@@ -32,6 +32,8 @@ func newChat(id string, t *Tables, newID func() string) *chat {
 type change struct {
 	chat   *chat
 	now    time.Time
+	open   string // the turn that was open before this change, and its model call
+	round  int32
 	before []bus.Event
 	events [][]byte
 	rows   []journal.Row
@@ -44,7 +46,9 @@ type change struct {
 	audience bool // who may see an incognito chat changed: it counts before anything of the change is told
 }
 
-func (c *chat) begin(now time.Time) *change { return &change{chat: c, now: now.UTC()} }
+func (c *chat) begin(now time.Time) *change {
+	return &change{chat: c, now: now.UTC(), open: c.Turn.GetId(), round: c.Turn.GetRound()}
+}
 
 // empty: nothing for the journal.
 func (c *change) empty() bool { return len(c.events)+len(c.rows)+len(c.notes) == 0 && !c.deleted }

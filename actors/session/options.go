@@ -100,6 +100,10 @@ type command[R any] struct {
 }
 
 func (m *command[R]) run(a *actor) {
+	if !a.settled() {
+		m.reply.Fail(msg.ErrDiskFull)
+		return
+	}
 	c := a.chat.begin(a.o.Now())
 	v, err := m.fn(a, c)
 	if err == nil {
