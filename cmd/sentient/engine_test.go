@@ -314,3 +314,78 @@ func TestSettings(t *testing.T) {
 		t.Fatal(got)
 	}
 }
+
+// A-181, A-182, A-183, A-253, A-254: at shutdown incognito chats go, with the long results they read; files they wrote on
+// request stay. What a crash left behind goes at the next start.
+func TestIncognitoChatsEnd(t *testing.T) {
+	model := scripted(t, llmtest.Options{})
+	p := start(t, newHome(t, model, ""))
+	big := strings.Repeat("0123456789 ", 9000)
+	if err := os.WriteFile(filepath.Join(p.home, "files", "big.txt"), []byte(big), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	model.Enqueue(llmtest.Tools(llmtest.Call{Name: "file_write", Arguments: `{"name":"wish.md","content":"a boat"}`}, llmtest.Call{Name: "file_list", Arguments: `{}`}), llmtest.Text("Done."))
+	id := p.chat(map[string]any{"text": "Write my wish", "incognito": true})[0]["session_id"].(string)
+	results := filepath.Join(p.home, "files", "outputs", "incognito-"+id)
+	if err := os.MkdirAll(results, 0o700); err != nil { // as a long result leaves it
+		t.Fatal(err)
+	}
+	gone := filepath.Join(p.home, "files", "outputs", "incognito-01ARZ3NDEKTSV4RRFFQ69G5FAV")
+	if err := os.MkdirAll(gone, 0o700); err != nil { // as a crash leaves it
+		t.Fatal(err)
+	}
+	if list := call[[]map[string]any](p, "GET", "/api/sessions", nil); len(list) != 1 || list[0]["incognito"] != true {
+		t.Fatalf("%v", list)
+	}
+	p.stop()
+	if _, err := os.Stat(results); !os.IsNotExist(err) {
+		t.Error("its results are still there")
+	}
+	if b, _ := os.ReadFile(filepath.Join(p.home, "files", "wish.md")); string(b) != "a boat" {
+		t.Errorf("the file it wrote on request: %q", b)
+	}
+	p = start(t, p.home)
+	eventually(t, "the folder of a chat that is gone to be removed", func() bool { _, err := os.Stat(gone); return os.IsNotExist(err) })
+	if list := call[[]map[string]any](p, "GET", "/api/sessions", nil); len(list) != 0 {
+		t.Fatalf("%v", list)
+	}
+}
+
+// A-193: Settings sees every tool, also one that may never be used. A-004: ids are strings. A-245: no tool trusts a chat.
+func TestToolCatalogAndIDs(t *testing.T) {
+	model := scripted(t, llmtest.Options{})
+	p := start(t, newHome(t, model, "tools:\n  approvals:\n    rules:\n      web: never\n"))
+	var names []string
+	for _, plugin := range call[[]map[string]any](p, "GET", "/api/tools", nil) {
+		for _, k := range []string{"id", "display_name", "description", "category", "icon", "auth", "selection_hint"} {
+			if _, ok := plugin[k].(string); !ok {
+				t.Errorf("%v has no %s", plugin["id"], k)
+			}
+		}
+		for _, tool := range plugin["tools"].([]any) {
+			names = append(names, tool.(map[string]any)["name"].(string))
+		}
+	}
+	all := strings.Join(names, " ")
+	for _, want := range []string{"current_datetime", "file_list", "file_read", "file_write", "web_fetch", "web_search"} {
+		if !strings.Contains(all, want) {
+			t.Errorf("no %s in %s", want, all)
+		}
+	}
+	if strings.Contains(all, "trust") {
+		t.Error("a tool may trust chats")
+	}
+	model.Enqueue(llmtest.Tools(llmtest.Call{Name: "current_datetime", Arguments: `{}`}), llmtest.Text("Late."))
+	for _, e := range p.chat(map[string]any{"text": "time?"}) {
+		for k, v := range e {
+			if _, ok := v.(string); !ok && v != nil && strings.HasSuffix(k, "_id") {
+				t.Errorf("%s is %v", k, v)
+			}
+		}
+	}
+	for _, r := range model.Requests()[:1] {
+		if strings.Contains(string(r.Body), `"name":"web_fetch"`) || !strings.Contains(string(r.Body), `"name":"web_search"`) {
+			t.Error("a tool that is never used was offered, or one that may be was not")
+		}
+	}
+}

@@ -45,7 +45,7 @@ func (l *lines) next() event {
 
 func (l *lines) over() bool { _, err := l.r.ReadByte(); return err != nil }
 
-// A-175: the first line is session, the last is the turn's done; with a running reply it is one steer_ack.
+// A-175, A-870: the first line is session, the last is the turn's done; with a running reply it is one steer_ack.
 func TestChatStream(t *testing.T) {
 	g := serve(t, nil)
 	l := g.stream(t, `{"text":"hi","ignored":{"x":1}}`)

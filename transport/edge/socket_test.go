@@ -74,6 +74,7 @@ func (g *gateway) openTurn(c *client) (session string) {
 	return c.last("session")["session_id"].(string)
 }
 
+// A-013, A-014 (an undo that is too late): what a window says of approvals and undo is answered.
 func TestSteerCancelApproveUndoPing(t *testing.T) {
 	g := serve(t, nil)
 	c := g.dial("")
