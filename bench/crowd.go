@@ -95,6 +95,7 @@ type tally struct {
 	took             time.Duration
 	cpu              time.Duration // of the engine
 	memory           memory        // of the engine, in the middle
+	others           string        // what other programs used
 }
 
 func (t *tally) add(r *reply) {
@@ -130,6 +131,7 @@ func (c *Crowd) measure(ctx context.Context, b *bed, via string) (*tally, error)
 	if err != nil {
 		return nil, err
 	}
+	others := b.meter()
 	look := time.AfterFunc(c.about()/2, func() {
 		m, err := b.engine.memory()
 		t.mu.Lock()
@@ -147,7 +149,7 @@ func (c *Crowd) measure(ctx context.Context, b *bed, via string) (*tally, error)
 	all.Wait()
 	t.took = time.Since(began)
 	after, err := b.engine.cpu()
-	t.cpu = after - before
+	t.cpu, t.others = after-before, others.String()
 	return t, errors.Join(err, ctx.Err())
 }
 
@@ -217,6 +219,7 @@ func (c *Crowd) fill(r *Report, t, alone *tally) {
 	}
 	r.add("CPU of the engine", "%.0f%% of one core", 100*t.cpu.Seconds()/t.took.Seconds())
 	r.add("RSS in the middle (of it not mapped from files)", "%.1f MB (%.1f MB)", t.memory.RSS, t.memory.Own)
+	r.add("CPU of programs that are not part of this", "%s", t.others)
 	if alone != nil {
 		r.add("the same clients with the model alone: failed turns", "%d", alone.failed)
 		r.spread("the same clients with the model alone: first token", alone.first)

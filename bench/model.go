@@ -64,6 +64,7 @@ func ServeModel(o ModelOptions, in io.Reader, out io.Writer) error {
 // model is a running model.
 type model struct {
 	url   string
+	pid   int // 0: in this process
 	close func()
 }
 
@@ -101,5 +102,5 @@ func (e *Env) startModel(ctx context.Context, o ModelOptions) (*model, error) {
 		end()
 		return nil, fmt.Errorf("the model server said no address: %w", err)
 	}
-	return &model{url: strings.TrimSpace(line), close: end}, nil
+	return &model{url: strings.TrimSpace(line), pid: cmd.Process.Pid, close: end}, nil
 }

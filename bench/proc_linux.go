@@ -39,6 +39,34 @@ func parseStat(b []byte) (time.Duration, error) {
 	return sum, nil
 }
 
+// busyTime is what all processes together have used of the CPUs, without interrupts (which belong to nobody), and what another
+// virtual machine took away.
+func busyTime() (time.Duration, error) {
+	b, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return 0, err
+	}
+	return parseBusy(string(b))
+}
+
+// parseBusy adds user, nice, system and steal of all CPUs.
+func parseBusy(s string) (time.Duration, error) {
+	first, _, _ := strings.Cut(s, "\n")
+	fields := strings.Fields(first)
+	if len(fields) < 9 || fields[0] != "cpu" {
+		return 0, fmt.Errorf("/proc/stat begins with %q", first)
+	}
+	var sum time.Duration
+	for _, i := range []int{1, 2, 3, 8} {
+		n, err := strconv.ParseInt(fields[i], 10, 64)
+		if err != nil {
+			return 0, err
+		}
+		sum += time.Duration(n) * tick
+	}
+	return sum, nil
+}
+
 // memoryOf is a process's memory now, from /proc/<pid>/smaps_rollup.
 func memoryOf(pid int) (memory, error) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))

@@ -20,6 +20,17 @@ func TestParseStat(t *testing.T) {
 	}
 }
 
+func TestParseBusy(t *testing.T) {
+	if got, err := parseBusy("cpu  100 20 30 9000 500 7 8 4 0 0\ncpu0 1 2 3 4 5 6 7 8 0 0\n"); err != nil || got != 1540*time.Millisecond {
+		t.Errorf("%v, %v", got, err)
+	}
+	for _, bad := range []string{"", "cpu 1 2 3", "cpu0 1 2 3 4 5 6 7 8", "cpu a 2 3 4 5 6 7 8"} {
+		if _, err := parseBusy(bad); err == nil {
+			t.Errorf("%q was read", bad)
+		}
+	}
+}
+
 func TestParseRollup(t *testing.T) {
 	m := parseRollup("5570-7ffd ---p 00000000 00:00 0    [rollup]\nRss:               41984 kB\nPss:               40000 kB\nAnonymous:         10240 kB\n")
 	if m.RSS != 41 || m.Own != 10 {

@@ -73,6 +73,7 @@ func (t Turn) Run(ctx context.Context) (Report, error) {
 		defer k.close()
 		ways = append(ways, &way{name: name, talker: k})
 	}
+	others := b.meter()
 	for i := range t.N + max(t.Warmup, 0) {
 		t.Progress("turn %d of %d, each in %d ways", i+1, t.N+max(t.Warmup, 0), len(ways))
 		for _, w := range ways {
@@ -81,7 +82,9 @@ func (t Turn) Run(ctx context.Context) (Report, error) {
 			}
 		}
 	}
-	return t.report(ways[0], ways[1:]), nil
+	r := t.report(ways[0], ways[1:])
+	others.report(&r)
+	return r, nil
 }
 
 func (t *Turn) report(alone *way, ways []*way) Report {

@@ -26,7 +26,7 @@ type cli struct {
 	All        struct{}   `cmd:"" default:"1" help:"Everything that RESULTS.md reports; about 25 minutes."`
 	Start      startFlags `cmd:"" help:"Time to ready and memory at rest."`
 	Turn       turnFlags  `cmd:"" help:"One turn at a time against the model alone."`
-	Concurrent crowdFlags `cmd:"" help:"50 and 200 chats that never pause."`
+	Concurrent crowdFlags `cmd:"" help:"50 and 200 chats that never pause, then the most of them in step."`
 	Relay      flowFlags  `cmd:"" help:"The way of a token through the engine, beside the model alone."`
 	Direct     flowFlags  `cmd:"" help:"The clients and the model without the engine: the floor."`
 	Many       manyFlags  `cmd:"" help:"2,000 chats streaming at once."`
@@ -135,9 +135,21 @@ func (c *cli) scenarios(command string, e bench.Env) (list []scenario) {
 
 func (c *cli) crowds(e bench.Env) (list []scenario) {
 	f := c.Concurrent
+	crowd := func(chats int, spread time.Duration) bench.Crowd {
+		return bench.Crowd{Env: e, Chats: chats, Rounds: f.Rounds, Spread: spread, Post: f.Post, Alone: true, FirstGoal: 60 * time.Millisecond,
+			RelayMedianGoal: time.Millisecond, RelayGoal: 5 * time.Millisecond}
+	}
+	most := 0
 	for _, n := range f.Chats {
-		list = append(list, bench.Crowd{Env: e, Chats: n, Rounds: f.Rounds, Spread: f.Spread, Post: f.Post, Alone: true, FirstGoal: 60 * time.Millisecond,
-			RelayMedianGoal: time.Millisecond, RelayGoal: 5 * time.Millisecond, CPUGoal: 5 * time.Millisecond})
+		s := crowd(n, f.Spread)
+		if n >= 200 {
+			s.CPUGoal = 5 * time.Millisecond
+		}
+		list, most = append(list, s), max(most, n)
+	}
+	// The hardest moment: all begin at once, and since their replies take the same time they go on in step.
+	if f.Spread > 0 {
+		list = append(list, crowd(most, 0))
 	}
 	return list
 }
