@@ -30,7 +30,8 @@ type actor struct {
 	expiry   *act.Timer
 	unsaved  struct{ text, thinking strings.Builder }
 	saving   *act.Timer
-	retrying *act.Timer // set while the disk is too full to settle a turn that was cut; nothing is changed until it is settled
+	retrying *act.Timer                // set while the disk is too full to settle a turn that was cut; nothing is changed until it is settled
+	rejoin   func(session string) bool // whether the engine's start wakes the chat, and not a crash of it
 }
 
 func (a *actor) Start(c *act.Ctx) error {
@@ -85,7 +86,13 @@ func (a *actor) loadQueue(r journal.Reader) error {
 // settleOpen ends a turn that was cut by the engine's end and starts what waits.
 func (a *actor) settleOpen(r journal.Reader, checkpoints [][]byte) error {
 	c := a.chat.begin(a.o.Now())
-	if t := a.chat.Turn; t != nil {
+	t, again := a.chat.Turn, a.rejoin(a.chat.id)
+	if t != nil && again && t.Round == 0 && len(t.Rows) == 0 && !a.o.Work.Stopped() {
+		c.beginAgain()
+		a.perform(c)
+		return nil
+	}
+	if t != nil {
 		var rows []*pb.MessageRow
 		for _, id := range t.Rows {
 			row, ok, err := a.tables.Messages.Get(r, []byte(a.chat.id+id))
@@ -145,6 +152,9 @@ func (a *actor) settled() bool {
 type reload struct{}
 
 func (a *actor) Receive(_ *act.Ctx, message any) {
+	if a.o.Work.Closed() && a.leave(message) {
+		return
+	}
 	switch m := message.(type) {
 	case runnable:
 		m.run(a)
@@ -164,6 +174,23 @@ func (a *actor) Receive(_ *act.Ctx, message any) {
 	case agent.Input:
 		a.input(m)
 	}
+}
+
+// leave is Receive while the engine ends, which is nobody's stop: an open turn and what waits behind it stay as they are, for
+// the next start to settle as after a kill. What was said until now is kept. Only commands are still done (false).
+func (a *actor) leave(message any) bool {
+	switch m := message.(type) {
+	case runnable:
+		return false
+	case rang:
+		if m.run == a.model {
+			items, _, _, _ := m.run.pipe.Drain(drainSlice, drainTime)
+			for _, i := range items {
+				a.unsavedText(i.Text, i.Thinking)
+			}
+		}
+	}
+	return true
 }
 
 func (a *actor) Stop(*act.Ctx) {

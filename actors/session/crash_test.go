@@ -268,3 +268,51 @@ func TestSleepIsInvisible(t *testing.T) {
 		t.Errorf("after restarts:\n%s\nwithout:\n%s", got, plain)
 	}
 }
+
+// An orderly end of the engine is nobody's stop: the reply is cut like by a kill, a call says honestly that it is not known
+// what came of it, and every message that was acknowledged and waits is answered by the next engine.
+func TestTheEnginesEndIsNotAStop(t *testing.T) {
+	for name, first := range map[string]script{"writing": say(strings.Repeat("word ", 500)), "acting": calls(toolCall("c1", "note_write", "{}"))} {
+		t.Run(name, func(t *testing.T) {
+			inHouse(t, func(t *testing.T, h *house) {
+				h.models.next(first, say("Answered."))
+				s := h.send(msg.Send{Text: "Talk."})
+				h.wait(500 * time.Millisecond)
+				h.send(msg.Send{Session: s.Session, Text: "A steer."})
+				h.send(msg.Send{Session: s.Session, Text: "A file.", Attachments: []string{"f.txt"}})
+				h.send(msg.Send{Session: s.Session, Text: "Behind it."})
+				h.close()
+				h.store = h.store.Reopen()
+				h.open()
+				h.wait(20 * time.Second)
+				text := h.transcript(s.Session)
+				if strings.Contains(text, "(stopped)") || strings.Count(text, "(interrupted)") != 1 || name == "acting" && !strings.Contains(text, "not known whether") {
+					t.Errorf("%.900s", text)
+				}
+				want := "(interrupted)\nuser: A steer.\nassistant: Answered.\nuser: A file.\nassistant: Answered.\nuser: Behind it.\nassistant: Answered.\n"
+				if got := strings.ReplaceAll(text, "user: A file.\nuser: Behind it.\n", "user: A file.\nassistant: Answered.\nuser: Behind it.\n"); !strings.HasSuffix(got, want) {
+					t.Errorf("acknowledged messages were not answered:\n%.900s", text)
+				}
+			})
+		})
+	}
+}
+
+// A turn whose model was not asked before the engine ended is begun again, once, under its own id.
+func TestATurnThatHadNotAskedTheModelBeginsAgain(t *testing.T) {
+	inHouse(t, func(t *testing.T, h *house) {
+		k := &killer{left: 1}
+		h.close()
+		h.store = h.store.Reopen()
+		h.wrap = func(j journal.Journal) journal.Journal { k.Journal = j; return k }
+		h.open()
+		s := h.send(msg.Send{Text: "Hello?"})
+		h.wait(time.Second)
+		h.wrap = nil
+		h.restart()
+		h.wait(time.Second)
+		if got := h.transcript(s.Session); got != "user: Hello?\nassistant: Hello there.\n" || h.last("done")["turn_id"] != s.Turn {
+			t.Fatal(got)
+		}
+	})
+}

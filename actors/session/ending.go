@@ -164,12 +164,7 @@ func (c *change) nextTurn() {
 	}
 	c.unqueue(ids, false)
 	c.startTurn(items)
-	for _, q := range ch.Queue { // steers behind it join at its first model call
-		if q.OwnTurn {
-			break
-		}
-		c.step(agent.Steered{Steer: agent.Steer{ID: q.Id, Text: ch.queued[q.Id].GetText()}})
-	}
+	c.joinWaiting()
 }
 
 // cutTurn ends the turn of a chat that is being deleted: who listens gets a done, nothing is kept.

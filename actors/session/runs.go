@@ -82,7 +82,7 @@ func (a *actor) drain(run *modelRun) {
 	flush()
 	if closed {
 		a.model = nil
-		if errors.Is(err, work.ErrStopped) || errors.Is(err, work.ErrClosed) {
+		if errors.Is(err, work.ErrStopped) {
 			c.step(agent.StoppedByPerson{})
 		} else {
 			c.step(agent.Replied{Run: run.id, Result: run.result, Meter: run.meter, Err: err})

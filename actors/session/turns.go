@@ -39,6 +39,24 @@ func (c *change) startTurn(items []*pb.QueuedRow) (ids []string) {
 	return ids
 }
 
+// beginAgain plans a turn once more that the engine's end cut before it had called a model: nothing of it was said or done.
+func (c *change) beginAgain() {
+	ch, run := c.chat, c.chat.newID()
+	ch.turn = agent.New(run, ch.newID)
+	c.do(makePlan{Run: run, Turn: ch.Turn.Id, Model: ch.Turn.Model, First: ch.Turn.Message})
+	c.joinWaiting()
+}
+
+// joinWaiting hands the turn the steers that wait before the next message with a turn of its own.
+func (c *change) joinWaiting() {
+	for _, q := range c.chat.Queue {
+		if q.OwnTurn {
+			return
+		}
+		c.step(agent.Steered{Steer: agent.Steer{ID: q.Id, Text: c.chat.queued[q.Id].GetText()}})
+	}
+}
+
 func (c *change) userMessage(q *pb.QueuedRow, interjection bool) string {
 	if c.chat.Title == "" && c.chat.TitleIsFirstWords {
 		title := firstWords(q.Text)

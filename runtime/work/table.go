@@ -281,6 +281,13 @@ func wait(ctx context.Context, runs []*run) []Spec {
 	return late
 }
 
+// Closed reports whether Close was called: the engine ends, and what the cancelled runs still report is no news of theirs.
+func (t *Table) Closed() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.closed
+}
+
 // Resume lets the engine start jobs again.
 func (t *Table) Resume() {
 	t.mu.Lock()
