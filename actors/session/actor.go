@@ -14,6 +14,7 @@ import (
 	"sentient/actors/wire"
 	pb "sentient/proto/session"
 	"sentient/runtime/act"
+	"sentient/runtime/app"
 	"sentient/storage/journal"
 )
 
@@ -289,7 +290,7 @@ func (a *actor) do(e effect) {
 		}
 		a.model = nil
 	case expire:
-		a.expiry = a.c.After(time.Duration(a.o.Config().Tools.Approvals.TimeoutS)*time.Second, expired{e.Approval})
+		a.expiry = a.c.After(app.Span(a.o.Config().Tools.Approvals.TimeoutS, time.Second), expired{e.Approval})
 	case unexpire:
 		a.expiry.Stop()
 		a.expiry = nil

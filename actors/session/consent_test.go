@@ -248,3 +248,16 @@ func TestBadCalls(t *testing.T) {
 		}
 	})
 }
+
+// A time to answer that is longer than a timer can be means "wait", not "refuse at once".
+func TestAVeryLongTimeToAnswer(t *testing.T) {
+	inHouse(t, func(t *testing.T, h *house) {
+		h.cfg.Tools.Approvals.TimeoutS = 10_000_000_000
+		h.models.next(calls(toolCall("c1", "mail_send", `{"to":"x"}`)), say("ok"))
+		h.send(msg.Send{Text: "Send."})
+		h.wait(time.Hour)
+		if h.count("approval_request") != 1 || h.count("done") != 0 {
+			t.Fatal(h.kinds())
+		}
+	})
+}

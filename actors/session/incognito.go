@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"sentient/actors/msg"
+	"sentient/runtime/app"
 	"sentient/storage/journal"
 	"sentient/storage/table"
 )
@@ -23,7 +24,7 @@ func (s *Service) SweepIncognito(ctx context.Context) {
 			return
 		case <-t.C:
 		}
-		old := s.o.Now().Add(-time.Duration(s.o.Config().Chat.IncognitoDeleteAfterMinutes) * time.Minute)
+		old := s.o.Now().Add(-app.Span(s.o.Config().Chat.IncognitoDeleteAfterMinutes, time.Minute))
 		s.closeIncognito(ctx, func(c msg.ChatRow) bool { return c.UpdatedAt.Before(old) }, false)
 	}
 }
