@@ -199,6 +199,7 @@ func (c *change) delete(reason string, attached []string) error {
 	if !c.chat.exists {
 		return msg.ErrNoChat
 	}
+	asked := c.chat.Turn.GetApproval()
 	if c.chat.turn != nil {
 		c.cutTurn()
 	}
@@ -209,6 +210,9 @@ func (c *change) delete(reason string, attached []string) error {
 	incognito := c.chat.Incognito
 	c.events, c.rows, c.notes = nil, nil, nil // the chat goes: only its end is told
 	c.domain(noteDeleted, said)
+	if asked != "" {
+		c.row(c.chat.tables.Approvals.Delete([]byte(asked)))
+	}
 	c.deleted = true
 	c.do(forget{Attached: attached, Incognito: incognito})
 	return nil

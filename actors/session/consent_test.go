@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"sentient/actors/msg"
+	"sentient/storage/table"
 )
 
 // A-025, A-026, A-027, A-165, A-020, A-021, A-122: a call that sends asks; a yes for this chat covers the next one.
@@ -258,6 +259,25 @@ func TestAVeryLongTimeToAnswer(t *testing.T) {
 		h.wait(time.Hour)
 		if h.count("approval_request") != 1 || h.count("done") != 0 {
 			t.Fatal(h.kinds())
+		}
+	})
+}
+
+// A request of a chat that is deleted goes with it.
+func TestDeleteWhileAsked(t *testing.T) {
+	inHouse(t, func(t *testing.T, h *house) {
+		h.models.next(calls(toolCall("c1", "mail_send", `{}`)))
+		s := h.send(msg.Send{Text: "Send."})
+		h.wait(time.Second)
+		h.chats.Delete(t.Context(), s.Session)
+		h.wait(time.Second)
+		if _, err := h.chats.Answer(t.Context(), h.last("approval_request")["approval_id"].(string), "allow", ""); err != msg.ErrNoApproval || len(*h.ran) != 0 {
+			t.Fatal(err, *h.ran)
+		}
+		r, _ := h.j.Read()
+		defer r.Close()
+		for row, err := range h.chats.Tables().Approvals.Scan(r, table.Query{}) {
+			t.Fatal(row, err)
 		}
 	})
 }

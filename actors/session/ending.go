@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"sentient/actors/agent"
+	"sentient/actors/count"
 	"sentient/actors/msg"
 	"sentient/actors/wire"
 	pb "sentient/proto/session"
@@ -238,7 +239,7 @@ func openCalls(rows []*pb.MessageRow, changing map[string]bool) (open []agent.Se
 // Render writes a kept note as a wire event without its last brace. False: there is nothing (more) to show.
 func (t *Tables) Render(r journal.Reader, e journal.Entry) ([]byte, bool) {
 	n, ok := decodeNote(e)
-	if !ok || e.Type == NoteStored || e.Type == NoteRemoved {
+	if !ok || e.Type == NoteStored || e.Type == NoteRemoved || e.Type == count.Note {
 		return nil, false
 	}
 	if n.Turn == "" { // a domain event

@@ -27,7 +27,7 @@ type Models interface {
 	Name(model string) string
 	Local(model string) bool
 	Tokens(text string) int // a local count
-	Cost(model string, u msg.ModelUsage) *float64
+	Cost(model string, u msg.ModelUsage) *msg.USD
 }
 
 // Attachment is a file as a model gets it: an image, or text. Note is a sentence in brackets about what is missing.
@@ -61,6 +61,8 @@ type Options struct {
 	Files     Files
 	Workspace Workspace
 	Config    func() *app.Config
+	// Count counts a finished model call whose chat is gone, so that no batch of it can; nil leaves it out.
+	Count func(msg.CountedCall)
 	Marker    tool.Marker
 	NewID     func() string // ULIDs that grow
 	Now       func() time.Time

@@ -6,6 +6,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"sentient/actors/count"
 	pb "sentient/proto/session"
 	"sentient/storage/journal"
 	"sentient/storage/table"
@@ -20,10 +21,8 @@ const (
 	tableApprovals = "approvals"
 	tableOpenTurns = "open_turns"
 	tableSummaries = "summaries"
-	tableUsage     = "usage"
 	indexUpdated   = "updated"
 	indexAttached  = "attached"
-	indexAt        = "at"
 	// IndexIncognito lists the incognito chats.
 	IndexIncognito = "incognito"
 )
@@ -58,8 +57,7 @@ func NewTables() *Tables {
 			table.Index[*pb.QueuedRow]{Name: indexAttached, Keys: func(r *pb.QueuedRow) [][]byte { return hashes(r.Attachments) }}),
 		Approvals: rowsOf(tableApprovals, func(r *pb.ApprovalRow) []byte { return []byte(r.Id) }),
 		Summaries: rowsOf(tableSummaries, func(r *pb.SummaryRow) []byte { return []byte(r.Session) }),
-		Usage: rowsOf(tableUsage, func(r *pb.UsageRow) []byte { return []byte(r.Id) },
-			table.Index[*pb.UsageRow]{Name: indexAt, Keys: func(r *pb.UsageRow) [][]byte { return [][]byte{be64(r.At)} }}),
+		Usage:     count.Table(),
 	}
 }
 

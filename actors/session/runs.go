@@ -18,6 +18,8 @@ import (
 // modelRun is a model call in progress: the pipe carries its text, result and meter are set before the pipe closes.
 type modelRun struct {
 	id     string
+	model  string
+	role   string
 	pipe   *work.Pipe[msg.ModelChunk]
 	result msg.ModelResult
 	meter  agent.Meter
@@ -38,13 +40,15 @@ func (a *actor) spec(id, label string, onPanic func(error)) work.Spec {
 
 func (a *actor) callModel(e callModel) {
 	self, models := a.c.Self(), a.o.Models
-	run := &modelRun{id: e.Call.Run}
+	run := &modelRun{id: e.Call.Run, model: e.Call.Choice.Model, role: e.Call.Choice.Role}
 	run.pipe = work.NewPipe[msg.ModelChunk](drainSlice, func() { self.Tell(rang{run}) })
 	a.model = run
 	err := a.o.Work.Go(a.c.Context(), a.spec(run.id, "model", run.pipe.Close), func(ctx context.Context) {
 		result, err := models.Stream(ctx, e.Call.Request, func(c msg.ModelChunk) error { return run.pipe.Send(ctx, c) })
-		if err == nil {
+		if result.Usage.CostUSD == nil { // the provider's own word comes first
 			result.Usage.CostUSD = models.Cost(e.Call.Choice.Model, result.Usage)
+		}
+		if err == nil {
 			run.meter = meter(models, e.Call, result)
 		} else if cause := context.Cause(ctx); cause != nil {
 			err = cause
@@ -61,6 +65,7 @@ func (a *actor) callModel(e callModel) {
 func (a *actor) drain(run *modelRun) {
 	items, _, closed, err := run.pipe.Drain(drainSlice, drainTime)
 	if run != a.model {
+		a.countAbandoned(run, closed)
 		return
 	}
 	c := a.chat.begin(a.o.Now())
@@ -88,6 +93,16 @@ func (a *actor) drain(run *modelRun) {
 			c.step(agent.Replied{Run: run.id, Result: run.result, Meter: run.meter, Err: err})
 		}
 	}
+	_ = a.commit(c)
+}
+
+// countAbandoned counts what a call had used when its turn was stopped or ended: the provider charges for it.
+func (a *actor) countAbandoned(run *modelRun, closed bool) {
+	if !closed || !run.result.Usage.Known || !a.chat.exists {
+		return
+	}
+	c := a.chat.begin(a.o.Now())
+	c.count(msg.CountedCall{Model: run.model, Role: run.role, Source: "chat", Usage: run.result.Usage})
 	_ = a.commit(c)
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"sentient/actors/agent"
+	"sentient/actors/count"
 	"sentient/actors/msg"
 	"sentient/actors/wire"
 	pb "sentient/proto/session"
@@ -313,12 +314,19 @@ func (c *change) keepUsage(turn string, o agent.KeepUsage) {
 	if o.Usage.Known || o.Meter.Length != nil {
 		c.note("usage", turn, nil, wire.Of(f))
 	}
-	row := &pb.UsageRow{Id: c.chat.newID(), At: c.now.UnixMicro(), Model: o.Choice.Model, Role: o.Choice.Role, Source: "chat",
-		PromptTokens: int64(o.Usage.PromptTokens), CompletionTokens: int64(o.Usage.CompletionTokens), CostUsd: o.Usage.CostUSD, Session: c.chat.id}
+	c.count(msg.CountedCall{Model: o.Choice.Model, Role: o.Choice.Role, Source: "chat", Usage: o.Usage})
+}
+
+// count adds a finished model call to the usage, in this change's batch. Of an incognito chat nothing is on disk but the count
+// (its stream is in memory), so the usage room keeps the row.
+func (c *change) count(call msg.CountedCall) {
+	row := count.Row(c.chat.newID(), c.now, c.chat.id, call)
 	if c.chat.Incognito {
-		row.Session = ""
+		c.notes = append(c.notes, count.Unkept(row))
+		return
 	}
 	c.row(c.chat.tables.Usage.Put(row))
+	c.notes = append(c.notes, count.Kept(row))
 }
 
 func noticeFields(n agent.Notice) any {
