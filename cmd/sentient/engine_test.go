@@ -245,6 +245,35 @@ func TestSearch(t *testing.T) {
 	}
 }
 
+// DECISIONS 22: an incognito chat is shown only where it was opened: not live, not in a replay, not to a socket that asks for it
+// by name, and not once it is deleted.
+func TestIncognitoIsShownOnlyWhereItWasOpened(t *testing.T) {
+	model := scripted(t, llmtest.Options{})
+	p := start(t, newHome(t, model, "tools:\n  approvals:\n    mode: always\n"))
+	model.Enqueue(llmtest.Tools(llmtest.Call{ID: "c", Name: "file_write", Arguments: `{"name":"a.txt","content":"zanzibar"}`}), llmtest.Text("zanzibar"))
+	own, other := p.dial(""), p.dial("")
+	own.send(map[string]any{"type": "chat.send", "text": "A zanzibar thought", "incognito": true})
+	ask := own.next("approval_request")
+	id := ask["session_id"].(string)
+	look := func(when string) {
+		t.Helper()
+		for _, s := range []*socket{other, p.dial("&after=0"), p.dial("&after=0&sessions=" + id)} {
+			s.send(map[string]any{"type": "ping"})
+			for _, e := range s.until("pong") {
+				if e["session_id"] == id {
+					t.Errorf("%s, another window got %v", when, e)
+				}
+			}
+		}
+	}
+	look("while it asks")
+	own.send(map[string]any{"type": "approval.respond", "approval_id": ask["approval_id"], "decision": "deny"})
+	own.next("done")
+	look("when it has answered")
+	call[map[string]any](p, "DELETE", "/api/sessions/"+id, nil)
+	look("when it is deleted")
+}
+
 // Deleted means gone: once the eraser ran, no byte of a deleted chat is in the home folder (the log's notes included).
 func TestDeletedIsGone(t *testing.T) {
 	const secret = "xylophone-marmalade-7731"

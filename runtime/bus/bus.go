@@ -137,6 +137,13 @@ func (t *topic) allows(id string) bool {
 	return ok
 }
 
+// Allows says whether a subscriber of that id may have a topic's events (Restrict): what is told again from a record must ask.
+func (b *Bus) Allows(name, id string) bool {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	return b.topics[name].allows(id)
+}
+
 // SubOptions say what a subscriber wants.
 type SubOptions struct {
 	ID     string

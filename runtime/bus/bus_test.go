@@ -67,6 +67,9 @@ func TestWhoGetsWhat(t *testing.T) {
 	b.Restrict("a", "a")
 	b.Publish(durable(6, "a", ""), Event{Topic: "a", Only: "all", Body: []byte("{")})
 	check("restricted", 0, 1, 0)
+	if !b.Allows("a", "a") || b.Allows("a", "all") || !b.Allows("b", "all") || !b.Allows("unknown", "all") {
+		t.Error("who may have a topic is told wrongly")
+	}
 	b.Restrict("a")
 	b.Publish(durable(7, "a", ""))
 	check("restricted to nobody", 0, 0, 0)

@@ -284,9 +284,7 @@ func (f *fakeChats) Messages(session string, limit int) ([]msg.MessageRow, error
 func (f *fakeChats) Search(string, int) ([]any, error) { return nil, nil }
 
 func (f *fakeChats) Render(_ journal.Reader, e journal.Entry) ([]byte, bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return e.Data, f.private[e.Topic] == "" && e.Type != "message.stored"
+	return e.Data, e.Type != "message.stored"
 }
 
 func (f *fakeChats) sent() []msg.Send {

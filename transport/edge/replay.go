@@ -124,8 +124,8 @@ func (k *socket) batch(at uint64) (frames []frame, next uint64, more bool, err e
 		}
 		next = e.Seq
 		count++
-		if e.Topic != "" && k.only != nil && !slices.Contains(k.only, e.Topic) {
-			continue
+		if e.Topic != "" && (k.only != nil && !slices.Contains(k.only, e.Topic) || !k.server.o.Bus.Allows(e.Topic, k.id)) {
+			continue // narrowed, or an incognito chat that was opened elsewhere
 		}
 		if b, ok := k.server.o.Chats.Render(r, e); ok {
 			b = append(slices.Clip(b), `,"replay":true`...)
