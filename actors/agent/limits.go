@@ -3,6 +3,8 @@ package agent
 import (
 	"crypto/sha256"
 	"fmt"
+
+	"sentient/actors/msg"
 )
 
 // repeats is the loop breaker: how often the same call came to the same result.
@@ -59,8 +61,8 @@ func (s spent) over(b Budget) string {
 	switch {
 	case b.MaxTokens > 0 && s.tokens >= b.MaxTokens:
 		return fmt.Sprintf("Stopped after using %s tokens without finishing.", thousands(s.tokens))
-	case b.MaxCostUSD > 0 && s.cost >= b.MaxCostUSD:
-		return fmt.Sprintf("Stopped after spending about $%.2f on the model without finishing.", s.cost)
+	case b.MaxCostUSD > 0 && s.cost >= msg.DollarsOf(b.MaxCostUSD):
+		return "Stopped after spending about " + s.cost.String() + " on the model without finishing."
 	}
 	return ""
 }

@@ -78,7 +78,7 @@ type ModelUsage struct {
 	PromptTokens     int
 	CompletionTokens int
 	CachedTokens     int
-	CostUSD          *float64 // nil: the price is not known
+	CostUSD          *USD // nil: the price is not known, or nobody pays by the token
 }
 
 // ModelFault is the kind of a model's failure.

@@ -88,7 +88,7 @@ func (f *fakeModels) NumCtx(string, string) int                  { return f.wind
 func (f *fakeModels) Name(m string) string                       { _, n, _ := strings.Cut(m, "/"); return n }
 func (f *fakeModels) Local(string) bool                          { return true }
 func (f *fakeModels) Tokens(s string) int                        { return len(s) / 4 }
-func (f *fakeModels) Cost(string, msg.ModelUsage) *msg.USD        { return nil }
+func (f *fakeModels) Cost(string, msg.ModelUsage) *msg.USD       { return nil }
 func (f *fakeModels) next(s ...script)                           { f.mu.Lock(); f.scripts = s; f.mu.Unlock() }
 func (f *fakeModels) asked() []msg.ModelRequest                  { f.mu.Lock(); defer f.mu.Unlock(); return f.requests }
 

@@ -62,11 +62,11 @@ type Options struct {
 	Workspace Workspace
 	Config    func() *app.Config
 	// Count counts a finished model call whose chat is gone, so that no batch of it can; nil leaves it out.
-	Count func(msg.CountedCall)
-	Marker    tool.Marker
-	NewID     func() string // ULIDs that grow
-	Now       func() time.Time
-	Logger    *slog.Logger
+	Count  func(msg.CountedCall)
+	Marker tool.Marker
+	NewID  func() string // ULIDs that grow
+	Now    func() time.Time
+	Logger *slog.Logger
 
 	IdleAfter     time.Duration // a chat without work sleeps after this; 0: 2 minutes
 	SnapshotEvery uint64        // events between snapshots; 0: 64
@@ -82,6 +82,9 @@ func (o *Options) Validate() error {
 	}
 	if o.Logger == nil {
 		o.Logger = slog.Default()
+	}
+	if o.Count == nil {
+		o.Count = func(msg.CountedCall) {}
 	}
 	if o.IdleAfter == 0 {
 		o.IdleAfter = 2 * time.Minute

@@ -17,12 +17,13 @@ import (
 
 // modelRun is a model call in progress: the pipe carries its text, result and meter are set before the pipe closes.
 type modelRun struct {
-	id     string
-	model  string
-	role   string
-	pipe   *work.Pipe[msg.ModelChunk]
-	result msg.ModelResult
-	meter  agent.Meter
+	id      string
+	model   string
+	role    string
+	counted bool
+	pipe    *work.Pipe[msg.ModelChunk]
+	result  msg.ModelResult
+	meter   agent.Meter
 }
 
 // rang is the doorbell of a model run.
@@ -98,7 +99,12 @@ func (a *actor) drain(run *modelRun) {
 
 // countAbandoned counts what a call had used when its turn was stopped or ended: the provider charges for it.
 func (a *actor) countAbandoned(run *modelRun, closed bool) {
-	if !closed || !run.result.Usage.Known || !a.chat.exists {
+	if !closed || run.counted || !run.result.Usage.Known {
+		return
+	}
+	run.counted = true
+	if !a.chat.exists {
+		a.o.Count(msg.CountedCall{Model: run.model, Role: run.role, Source: "chat", Usage: run.result.Usage})
 		return
 	}
 	c := a.chat.begin(a.o.Now())

@@ -23,6 +23,7 @@ const (
 // upkept is the result of an upkeep run.
 type upkept struct {
 	kind, text, upto string
+	calls            []msg.CountedCall // the model calls it took, also those that failed half-way
 	err              error
 }
 
@@ -58,6 +59,13 @@ func (a *actor) background(kind, label string, fn func(context.Context) upkept) 
 func (a *actor) upkept(u upkept) {
 	delete(a.upkeeps, u.kind)
 	c := a.chat.begin(a.o.Now())
+	for _, call := range u.calls {
+		if a.chat.exists {
+			c.count(call)
+		} else {
+			a.o.Count(call)
+		}
+	}
 	switch {
 	case u.err != nil:
 		a.o.Logger.Info("upkeep of a chat did not work", "session", a.chat.id, "kind", u.kind, "reason", u.err.Error())
@@ -89,9 +97,9 @@ func (o *Options) title(ctx context.Context, t *Tables, session string) upkept {
 	if err != nil || said == "" || reply == "" {
 		return upkept{err: err}
 	}
-	text, err := o.askFast(ctx, "titles", "Write a title of two to six words for this chat, in its language. Answer with the title alone, without quotes.",
+	text, calls, err := o.askFast(ctx, "titles", "Write a title of two to six words for this chat, in its language. Answer with the title alone, without quotes.",
 		"User: "+firstRunes(said, 500)+"\n\nAssistant: "+firstRunes(reply, 500))
-	return upkept{text: cleanTitle(text), err: err}
+	return upkept{text: cleanTitle(text), calls: calls, err: err}
 }
 
 // cleanTitle makes a model's answer a title: one line, no quotes, at most 80 characters.
@@ -143,26 +151,30 @@ func (o *Options) summary(ctx context.Context, t *Tables, session, upto string, 
 	if n < 10 {
 		return upkept{}
 	}
-	text, err := o.askFast(ctx, "memory", "Update the summary of a chat: decisions, facts, names, dates, open questions, promises. At most 250 words, plain text, in the chat's language.",
+	text, calls, err := o.askFast(ctx, "memory", "Update the summary of a chat: decisions, facts, names, dates, open questions, promises. At most 250 words, plain text, in the chat's language.",
 		"Summary so far:\n"+old+"\n\nWhat followed:\n"+b.String())
-	return upkept{text: strings.TrimSpace(text), upto: rows[len(rows)-1].Id, err: err}
+	return upkept{text: strings.TrimSpace(text), upto: rows[len(rows)-1].Id, calls: calls, err: err}
 }
 
-// askFast puts one question to the fast role, trying its fallbacks.
-func (o *Options) askFast(ctx context.Context, job, system, question string) (string, error) {
+// askFast puts one question to the fast role, trying its fallbacks. Calls are what it took, for the usage.
+func (o *Options) askFast(ctx context.Context, job, system, question string) (text string, calls []msg.CountedCall, err error) {
 	cfg := o.Config()
-	var last error
 	for _, model := range append([]string{RoleModel(cfg, "fast")}, cfg.Models.Fallbacks["fast"]...) {
-		r, err := o.Models.Stream(ctx, msg.ModelRequest{Model: model, Role: "fast", System: system, Reasoning: cfg.Models.Reasoning["fast"],
+		r, failed := o.Models.Stream(ctx, msg.ModelRequest{Model: model, Role: "fast", System: system, Reasoning: cfg.Models.Reasoning["fast"],
 			ContextLength: o.Models.NumCtx(model, "fast"), Job: job,
 			Messages: []msg.ModelMessage{{Role: "user", Parts: msg.TextPart(question)}}}, func(msg.ModelChunk) error { return nil })
-		if err == nil {
-			return r.Text, nil
+		if r.Usage.CostUSD == nil {
+			r.Usage.CostUSD = o.Models.Cost(model, r.Usage)
 		}
-		last = err
+		if failed == nil || r.Usage.Known {
+			calls = append(calls, msg.CountedCall{Model: model, Role: "fast", Source: "background", Usage: r.Usage})
+		}
+		if err = failed; err == nil {
+			return r.Text, calls, nil
+		}
 		if ctx.Err() != nil {
 			break
 		}
 	}
-	return "", last
+	return "", calls, err
 }

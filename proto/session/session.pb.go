@@ -2317,8 +2317,9 @@ type UsageRow struct {
 	Source           string                 `protobuf:"bytes,5,opt,name=source,proto3" json:"source,omitempty"`
 	PromptTokens     int64                  `protobuf:"varint,6,opt,name=prompt_tokens,json=promptTokens,proto3" json:"prompt_tokens,omitempty"`
 	CompletionTokens int64                  `protobuf:"varint,7,opt,name=completion_tokens,json=completionTokens,proto3" json:"completion_tokens,omitempty"`
-	CostUsd          *float64               `protobuf:"fixed64,8,opt,name=cost_usd,json=costUsd,proto3,oneof" json:"cost_usd,omitempty"`
-	Session          string                 `protobuf:"bytes,9,opt,name=session,proto3" json:"session,omitempty"` // empty for an incognito chat
+	Session          string                 `protobuf:"bytes,9,opt,name=session,proto3" json:"session,omitempty"`                           // empty for an incognito chat
+	CostNano         *int64                 `protobuf:"varint,10,opt,name=cost_nano,json=costNano,proto3,oneof" json:"cost_nano,omitempty"` // billionths of a US dollar; absent: the price is not known, or a plan pays
+	Unkept           bool                   `protobuf:"varint,11,opt,name=unkept,proto3" json:"unkept,omitempty"`                           // in notes only: no table holds the call yet, because its chat is in memory
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
 }
@@ -2402,18 +2403,25 @@ func (x *UsageRow) GetCompletionTokens() int64 {
 	return 0
 }
 
-func (x *UsageRow) GetCostUsd() float64 {
-	if x != nil && x.CostUsd != nil {
-		return *x.CostUsd
-	}
-	return 0
-}
-
 func (x *UsageRow) GetSession() string {
 	if x != nil {
 		return x.Session
 	}
 	return ""
+}
+
+func (x *UsageRow) GetCostNano() int64 {
+	if x != nil && x.CostNano != nil {
+		return *x.CostNano
+	}
+	return 0
+}
+
+func (x *UsageRow) GetUnkept() bool {
+	if x != nil {
+		return x.Unkept
+	}
+	return false
 }
 
 // Note is what a durable wire event keeps.
@@ -2696,7 +2704,7 @@ const file_proto_session_session_proto_rawDesc = "" +
 	"SummaryRow\x12\x18\n" +
 	"\asession\x18\x01 \x01(\tR\asession\x12\x12\n" +
 	"\x04upto\x18\x02 \x01(\tR\x04upto\x12\x12\n" +
-	"\x04text\x18\x03 \x01(\tR\x04text\"\x85\x02\n" +
+	"\x04text\x18\x03 \x01(\tR\x04text\"\xa6\x02\n" +
 	"\bUsageRow\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x0e\n" +
 	"\x02at\x18\x02 \x01(\x03R\x02at\x12\x14\n" +
@@ -2704,10 +2712,13 @@ const file_proto_session_session_proto_rawDesc = "" +
 	"\x04role\x18\x04 \x01(\tR\x04role\x12\x16\n" +
 	"\x06source\x18\x05 \x01(\tR\x06source\x12#\n" +
 	"\rprompt_tokens\x18\x06 \x01(\x03R\fpromptTokens\x12+\n" +
-	"\x11completion_tokens\x18\a \x01(\x03R\x10completionTokens\x12\x1e\n" +
-	"\bcost_usd\x18\b \x01(\x01H\x00R\acostUsd\x88\x01\x01\x12\x18\n" +
-	"\asession\x18\t \x01(\tR\asessionB\v\n" +
-	"\t_cost_usd\"`\n" +
+	"\x11completion_tokens\x18\a \x01(\x03R\x10completionTokens\x12\x18\n" +
+	"\asession\x18\t \x01(\tR\asession\x12 \n" +
+	"\tcost_nano\x18\n" +
+	" \x01(\x03H\x00R\bcostNano\x88\x01\x01\x12\x16\n" +
+	"\x06unkept\x18\v \x01(\bR\x06unkeptB\f\n" +
+	"\n" +
+	"_cost_nanoJ\x04\b\b\x10\t\"`\n" +
 	"\x04Note\x12\x12\n" +
 	"\x04turn\x18\x01 \x01(\tR\x04turn\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x12\n" +

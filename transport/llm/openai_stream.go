@@ -48,10 +48,10 @@ type openAICallDelta struct {
 }
 
 type openAIUsage struct {
-	Prompt     int      `json:"prompt_tokens"`
-	Completion int      `json:"completion_tokens"`
-	CacheHit   int      `json:"prompt_cache_hit_tokens"`
-	Cost       *float64 `json:"cost"`
+	Prompt     int             `json:"prompt_tokens"`
+	Completion int             `json:"completion_tokens"`
+	CacheHit   int             `json:"prompt_cache_hit_tokens"`
+	Cost       json.RawMessage `json:"cost"` // dollars; anything else is ignored
 	Details    *struct {
 		Cached int `json:"cached_tokens"`
 	} `json:"prompt_tokens_details"`
@@ -241,8 +241,8 @@ func (u *openAIUsage) into(out *msg.ModelUsage) {
 	if u.Details != nil && u.Details.Cached > 0 {
 		out.CachedTokens = u.Details.Cached
 	}
-	if u.Cost != nil {
-		out.CostUSD = u.Cost
+	if usd, ok := msg.ParseUSD(string(u.Cost)); ok {
+		out.CostUSD = &usd
 	}
 }
 

@@ -47,6 +47,11 @@ type Options struct {
 	Dial     func(ctx context.Context, network, address string) (net.Conn, error)
 	Guide    Streamer // answers demo/guide; nil means NewGuide(GuideOptions{})
 	Logger   *slog.Logger
+	// Allow is asked before anything is sent to a model. A refusal is a *msg.ModelError and becomes the call's error; nil allows
+	// everything. Local only is not its business: that is checked before it.
+	Allow func(ctx context.Context, model string) error
+	// Counted hears of the calls that the client makes by itself (Test), which nobody else counts; nil ignores them.
+	Counted func(msg.CountedCall)
 }
 
 // Validate says what cannot work.
@@ -84,6 +89,12 @@ func New(o Options) (*Client, error) {
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Allow == nil {
+		o.Allow = func(context.Context, string) error { return nil }
+	}
+	if o.Counted == nil {
+		o.Counted = func(msg.CountedCall) {}
 	}
 	c := &Client{opts: o, http: o.HTTP, ollama: newOllamaCache(), newID: inventID}
 	if c.http == nil {

@@ -129,8 +129,8 @@ func (c *Client) localLMStudio(ctx context.Context, s Settings) LocalRuntime {
 	return out
 }
 
-// Available says, without calling the model, whether it can answer (A-240): its name, Local only, its key, and for Ollama whether
-// it is downloaded. The error is a *msg.ModelError.
+// Available says, without calling the model, whether it can answer (A-240): its name, Local only, its key, the budget, and for
+// Ollama whether it is downloaded. The error is a *msg.ModelError.
 func (c *Client) Available(ctx context.Context, model string) error {
 	s := c.opts.Settings()
 	e, f := c.resolve(s, model)
@@ -138,7 +138,7 @@ func (c *Client) Available(ctx context.Context, model string) error {
 		f = c.downloaded(ctx, e)
 	}
 	if f == nil {
-		return nil
+		return c.opts.Allow(ctx, model)
 	}
 	return e.modelError(f, s.timeout(), false)
 }
@@ -227,7 +227,7 @@ func (c *Client) Test(ctx context.Context, model, role string) TestResult {
 		req.Temperature = &t
 	}
 	began := time.Now()
-	res, err := c.Stream(ctx, req, nil)
+	res, err := c.ownCall(ctx, req)
 	out := TestResult{OK: err == nil, LatencyMS: time.Since(began).Milliseconds()}
 	if err != nil {
 		out.Error = err.Error()
@@ -238,13 +238,22 @@ func (c *Client) Test(ctx context.Context, model, role string) TestResult {
 	return out
 }
 
+// ownCall is Stream for a call that nobody else counts.
+func (c *Client) ownCall(ctx context.Context, req msg.ModelRequest) (msg.ModelResult, error) {
+	res, err := c.Stream(ctx, req, nil)
+	if err == nil || res.Usage.Known {
+		c.opts.Counted(msg.CountedCall{Model: req.Model, Role: req.Role, Source: "background", Usage: res.Usage})
+	}
+	return res, err
+}
+
 // testTools is nil when the answer is neither yes nor no.
 func (c *Client) testTools(ctx context.Context, req msg.ModelRequest) *bool {
 	req.System = "Use the tool you are given."
 	req.Messages = []msg.ModelMessage{{Role: "user", Parts: msg.TextPart("Which city has the postal code 10115? Call find_city with it.")}}
 	req.Tools = []msg.ToolSchema{{Name: "find_city", Description: "Finds the city of a postal code.",
 		Parameters: json.RawMessage(`{"type":"object","properties":{"postal_code":{"type":"string"}},"required":["postal_code"]}`)}}
-	res, err := c.Stream(ctx, req, nil)
+	res, err := c.ownCall(ctx, req)
 	if e, ok := msg.AsModelError(err); ok && e.Fault != msg.FaultNoTools {
 		return nil
 	}

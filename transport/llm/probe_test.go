@@ -178,15 +178,16 @@ func TestCost(t *testing.T) {
 		{"openai/unheard-of", u, -1}, {"chatgpt/gpt-5", u, -1}, {"anthropic/claude-sonnet-5", msg.ModelUsage{}, -1},
 	} {
 		got := c.Cost(x.model, x.u)
-		if (got == nil) != (x.want < 0) || got != nil && math.Abs(*got-x.want) > 1e-9 {
+		if (got == nil) != (x.want < 0) || got != nil && *got != msg.DollarsOf(x.want) {
 			t.Errorf("%s: %v, want %v", x.model, got, x.want)
 		}
 	}
-	if p := priceOf("anthropic/claude-sonnet-5", msg.ModelUsage{Known: true, PromptTokens: 1000, CachedTokens: 0}, 1000); math.Abs(*p-1000*1.25*2/1e6) > 1e-12 {
+	if p := priceOf("anthropic/claude-sonnet-5", msg.ModelUsage{Known: true, PromptTokens: 1000, CachedTokens: 0}, 1000); *p != 2_500_000 {
 		t.Errorf("a cache write costs %v", *p)
 	}
-	for name, m := range models {
-		if m.name == "" || m.context < 8192 || m.in <= 0 || m.out < m.in || m.cached > m.in || m.above > 0 && (m.inMore < 1 || m.outMore < 1) {
+	for name, m := range catalog() {
+		dearer := m.above > 0 && (m.long.in < m.price.in || m.long.out < m.price.out || m.long.in == 0)
+		if m.name == "" || m.context < 0 || m.price.cached > m.price.in || m.above > 0 && (dearer != false) || !m.priced && m.price != (tokenPrice{}) {
 			t.Errorf("%s: %+v", name, m)
 		}
 		if p, _, ok := splitModel(name); !ok || p.local {

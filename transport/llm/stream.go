@@ -31,12 +31,17 @@ func (c *Client) Stream(ctx context.Context, req msg.ModelRequest, emit func(msg
 	if e.provider.speaks == speaksGuide {
 		return c.opts.Guide.Stream(ctx, req, emit)
 	}
+	if err := c.opts.Allow(ctx, req.Model); err != nil {
+		return msg.ModelResult{}, err
+	}
 	req.Messages = pairUp(req.Messages)
 	r := newReply(req, c.newID, emit, e.provider.local)
 	r.seal.Provider = e.provider.id
 	f = c.call(ctx, s, e, req, r)
 	res := r.result()
-	res.Usage.CostUSD = r.cost(req.Model)
+	if res.Usage.CostUSD == nil { // the provider's own word comes first
+		res.Usage.CostUSD = c.costOf(req.Model, res.Usage, r.written)
+	}
 	if f != nil {
 		res.Calls, res.Stop = nil, "" // half a call must never run
 		return res, c.report(ctx, e, f, s.timeout(), r.said)
