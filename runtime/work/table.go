@@ -127,12 +127,20 @@ func (t *Table) Go(parent context.Context, s Spec, fn func(ctx context.Context))
 	if err := t.refuse(s); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithCancelCause(parent)
+	ctx, cancel := context.WithCancelCause(context.WithValue(parent, specKey{}, s))
 	t.next++
 	r := &run{spec: s, number: t.next, cancel: cancel, done: make(chan struct{})}
 	t.runs[s.ID] = r
 	go t.do(ctx, r, fn)
 	return nil
+}
+
+type specKey struct{}
+
+// SpecOf names the run that ctx belongs to, for what is called deep inside it; false outside of any run.
+func SpecOf(ctx context.Context) (Spec, bool) {
+	s, ok := ctx.Value(specKey{}).(Spec)
+	return s, ok
 }
 
 func (t *Table) refuse(s Spec) error {
