@@ -90,6 +90,8 @@ func (c *Crowd) setting() string {
 type tally struct {
 	mu               sync.Mutex
 	first, up, relay Samples
+	steady           Samples // of relay, what was written while everybody streamed; only with one round
+	began            time.Time
 	turns, failed    int
 	firstError       string
 	took             time.Duration
@@ -98,10 +100,16 @@ type tally struct {
 	others           string        // what other programs used
 }
 
-func (t *tally) add(r *reply) {
+func (c *Crowd) add(t *tally, r *reply) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.turns++
+	for i, d := range r.relay {
+		at := r.sent.Add(time.Duration(i) * c.Every).Sub(t.began)
+		if c.Rounds == 1 && at > c.Spread && at < c.model().time() {
+			t.steady = append(t.steady, d)
+		}
+	}
 	t.first, t.up, t.relay = append(t.first, r.first), append(t.up, r.up), append(t.relay, r.relay...)
 }
 
@@ -141,13 +149,13 @@ func (c *Crowd) measure(ctx context.Context, b *bed, via string) (*tally, error)
 		}
 	})
 	defer look.Stop()
-	began := time.Now()
+	t.began = time.Now()
 	var all sync.WaitGroup
 	for i, k := range talkers {
 		all.Go(func() { c.talk(ctx, t, k, c.Spread*time.Duration(i)/time.Duration(c.Chats)) })
 	}
 	all.Wait()
-	t.took = time.Since(began)
+	t.took = time.Since(t.began)
 	after, err := b.engine.cpu()
 	t.cpu, t.others = after-before, others.String()
 	return t, errors.Join(err, ctx.Err())
@@ -172,7 +180,7 @@ func (c *Crowd) talk(ctx context.Context, t *tally, k talker, after time.Duratio
 			t.fail(fmt.Errorf("a reply of %d tokens arrived with %d", c.Tokens, len(r.relay)))
 			return
 		}
-		t.add(&r)
+		c.add(t, &r)
 	}
 }
 
@@ -214,6 +222,9 @@ func (c *Crowd) fill(r *Report, t, alone *tally) {
 	bound("token written to token read, median", t.relay.Median(), c.RelayMedianGoal)
 	bound("token written to token read, p99", t.relay.Percentile(99), c.RelayGoal)
 	r.add("token written to token read, slowest", "%s", show(t.relay.Percentile(100)))
+	if len(t.steady) > 0 {
+		r.spread("the same while all stream and nobody begins or ends", t.steady)
+	}
 	if t.turns > 0 {
 		bound("CPU of the engine for a turn", t.cpu/time.Duration(t.turns), c.CPUGoal)
 	}

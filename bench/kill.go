@@ -71,7 +71,7 @@ func (k *Kill) kills(ctx context.Context, h *home, r *Report) error {
 		return err
 	}
 	first, lost := e.took, 0
-	var took, missing Samples
+	var took, settled, missing Samples
 	for i := range k.N {
 		k.Progress("kill %d of %d", i+1, k.N)
 		session, heard, err := k.cut(ctx, e, k.After+time.Duration(i)*killShift)
@@ -82,11 +82,13 @@ func (k *Kill) kills(ctx context.Context, h *home, r *Report) error {
 			return err
 		}
 		took = append(took, e.took)
+		began := time.Now()
 		kept, err := k.kept(ctx, e, session)
 		if err != nil {
 			e.kill()
 			return err
 		}
+		settled = append(settled, time.Since(began))
 		if kept == 0 {
 			lost++
 		}
@@ -100,6 +102,7 @@ func (k *Kill) kills(ctx context.Context, h *home, r *Report) error {
 	r.goal("ready after kill -9, median", took.Median(), k.ReadyGoal)
 	r.goal("ready after kill -9, slowest", took.Percentile(100), k.ReadyGoal)
 	r.goalNone("replies not kept with \"(interrupted)\"", lost, "")
+	r.add("from ready to the kept reply in the transcript, slowest", "%s", show(settled.Percentile(100)))
 	r.add("end of the reply that was heard and not kept, median / slowest", "%s / %s", show(missing.Median()), show(missing.Percentile(100)))
 	r.goalNone("chats missing after the last start", max(0, k.Chats+k.N-rows), "")
 	return nil
@@ -179,24 +182,32 @@ func (k *Kill) cut(ctx context.Context, e *engine, after time.Duration) (session
 // interrupted is how a reply ends that a crash cut.
 const interrupted = "(interrupted)"
 
-// kept is how many tokens of the cut reply are in the transcript; 0 when it does not say that it was cut.
+// settleWithin is how long the transcript may take to say that the reply was cut.
+const settleWithin = 10 * time.Second
+
+// kept is how many tokens of the cut reply are in the transcript; 0 when it does not say in time that it was cut.
 func (k *Kill) kept(ctx context.Context, e *engine, session string) (int, error) {
 	c, err := e.dial(ctx, turnLimit)
 	if err != nil {
 		return 0, err
 	}
 	defer c.close()
-	var rows []struct {
-		Role    string `json:"role"`
-		Content string `json:"content"`
+	for began := time.Now(); time.Since(began) < settleWithin; {
+		var rows []struct {
+			Role    string `json:"role"`
+			Content string `json:"content"`
+		}
+		if err := c.fetch("GET", "/api/sessions/"+session+"/messages", nil, &rows); err != nil {
+			return 0, err
+		}
+		if len(rows) > 0 && rows[len(rows)-1].Role == "assistant" {
+			return keptTokens(rows[len(rows)-1].Content), nil
+		}
+		if err := pause(ctx, 2*time.Millisecond); err != nil {
+			return 0, err
+		}
 	}
-	if err := c.fetch("GET", "/api/sessions/"+session+"/messages", nil, &rows); err != nil {
-		return 0, err
-	}
-	if len(rows) == 0 || rows[len(rows)-1].Role != "assistant" {
-		return 0, nil
-	}
-	return keptTokens(rows[len(rows)-1].Content), nil
+	return 0, nil
 }
 
 func keptTokens(content string) int {

@@ -124,7 +124,7 @@ func (parrot) NumCtx(string, string) int                  { return 0 }
 func (parrot) Name(model string) string                   { return model }
 func (parrot) Local(string) bool                          { return true }
 func (parrot) Tokens(text string) int                     { return len(text) / 4 }
-func (parrot) Cost(string, msg.ModelUsage) *msg.USD        { return nil }
+func (parrot) Cost(string, msg.ModelUsage) *msg.USD       { return nil }
 
 type noFiles struct{}
 
