@@ -28,8 +28,10 @@ type Options struct {
 	Script   func(Request) Reply
 	Load     *Load // used when there is no Script and nothing is queued
 	Models   []Model
-	Key      string // when set, another key is refused as the protocol refuses it
-	Forget   bool   // do not keep requests: for load runs
+	Loaded   []Loaded   // Ollama: what is in memory
+	Pull     []PullLine // Ollama: what a download says; nil: that it went well
+	Key      string     // when set, another key is refused as the protocol refuses it
+	Forget   bool       // do not keep requests: for load runs
 }
 
 // Server is a running model server. Close it.
@@ -44,6 +46,7 @@ type Server struct {
 	mu       sync.Mutex
 	queue    []Reply
 	requests []Request
+	pulls    []string
 }
 
 // New starts a server.
@@ -107,6 +110,10 @@ func (s *Server) handle(w http.ResponseWriter, r *http.Request) {
 		s.chat(w, r, "ollama")
 	case r.Method == http.MethodPost && strings.HasSuffix(path, "/api/show"):
 		s.show(w, r)
+	case r.Method == http.MethodPost && strings.HasSuffix(path, "/api/pull"):
+		s.pull(w, r)
+	case strings.HasSuffix(path, "/api/ps"):
+		s.ps(w)
 	case strings.HasSuffix(path, "/api/tags"):
 		s.tags(w)
 	case strings.HasSuffix(path, "/models"), strings.HasSuffix(path, "/key"):
@@ -198,7 +205,7 @@ func writeJSON(w http.ResponseWriter, v any) {
 
 func (s *Server) tags(w http.ResponseWriter) {
 	list := []any{}
-	for _, m := range s.o.Models {
+	for _, m := range s.claimed() {
 		list = append(list, map[string]any{"name": m.Name, "model": m.Name, "size": m.Size, "digest": "sha256:test",
 			"details": map[string]any{"format": "gguf", "family": m.Family, "parameter_size": m.Parameters}})
 	}
@@ -211,7 +218,7 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request) {
 		Name  string `json:"name"`
 	}
 	_ = json.NewDecoder(io.LimitReader(r.Body, 1<<20)).Decode(&ask) // an unreadable question names no model
-	for _, m := range s.o.Models {
+	for _, m := range s.claimed() {
 		if m.Name == ask.Model || m.Name == ask.Name {
 			writeJSON(w, map[string]any{"capabilities": m.Capabilities, "details": map[string]any{"family": m.Family, "parameter_size": m.Parameters},
 				"model_info": map[string]any{"general.architecture": m.Family, m.Family + ".context_length": m.Context}})
@@ -228,7 +235,7 @@ func (s *Server) models(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	list := []any{}
-	for _, m := range s.o.Models {
+	for _, m := range s.claimed() {
 		if anthropic {
 			list = append(list, map[string]any{"type": "model", "id": m.Name, "display_name": m.Name, "created_at": "2026-01-01T00:00:00Z"})
 			continue
