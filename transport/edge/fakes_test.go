@@ -308,6 +308,7 @@ func (*fakeRest) Catalog() []msg.Plugin {
 }
 func (*fakeRest) Providers(context.Context) (any, error) { return []any{}, nil }
 func (*fakeRest) Local(context.Context) (any, error)     { return map[string]any{}, nil }
+func (*fakeRest) Busy(context.Context) (any, error)      { return map[string]any{"busy": false}, nil }
 func (*fakeRest) Test(ctx context.Context, _, role string) (any, error) {
 	if role == "slow" {
 		<-ctx.Done()

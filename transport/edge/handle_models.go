@@ -33,6 +33,8 @@ func (s *Server) tools(*request) (any, error) {
 
 func (s *Server) providers(q *request) (any, error) { return s.o.Models.Providers(q.ctx) }
 
+func (s *Server) modelBusy(q *request) (any, error) { return s.o.Queue.Busy(q.ctx) }
+
 func (s *Server) localModels(q *request) (any, error) { return s.o.Models.Local(q.ctx) }
 
 func (s *Server) testModel(q *request) (any, error) {

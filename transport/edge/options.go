@@ -31,6 +31,7 @@ type Options struct {
 	Attached   func(name string) bool // whether any message ever attached a file of that name
 	Tools      Tools
 	Models     Models
+	Queue      ModelQueue
 	Secrets    Secrets
 	Home       Home
 	Stop       Stopper

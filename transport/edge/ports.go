@@ -92,6 +92,12 @@ type Models interface {
 	Check(ctx context.Context, provider string) (any, error)
 }
 
+// ModelQueue says what the local models do now (section 3).
+type ModelQueue interface {
+	// Busy is the contract's ModelBusy.
+	Busy(ctx context.Context) (any, error)
+}
+
 // SecretInfo is a secret's name and whether it is set; never its value (A-328).
 type SecretInfo struct {
 	Name   string  `json:"name"`

@@ -122,6 +122,7 @@ func TestStatuses(t *testing.T) {
 		"GET /api/tools":                    {{path: "/api/tools", want: 200}},
 		"GET /api/stop":                     {{path: "/api/stop", want: 200}},
 		"GET /api/models/local":             {{path: "/api/models/local", want: 200}},
+		"GET /api/models/busy":              {{path: "/api/models/busy", want: 200}},
 		"GET /api/secrets":                  {{path: "/api/secrets", want: 200}},
 		"DELETE /api/secrets/{name}":        {{path: "/api/secrets/openai", want: 200}},
 		"POST /api/onboarding":              {{path: "/api/onboarding", body: `{"user_name":"Maya","persona":"concise"}`, want: 200}, {path: "/api/onboarding", body: `{"persona":"pirate"}`, want: 422}, {path: "/api/onboarding", body: `{"user_name":7}`, want: 422}},

@@ -63,6 +63,9 @@ func table(o *Options) []Route {
 			{Method: "POST", Path: "/api/models/test", Rights: Gateway, Section: "3", Timeout: 2 * time.Minute, handle: (*Server).testModel},
 			{Method: "PUT", Path: "/api/models/roles", Rights: Gateway, Section: "3", handle: (*Server).setRoles},
 		}},
+		{o.Queue != nil, []Route{
+			{Method: "GET", Path: "/api/models/busy", Rights: Gateway, Section: "3", handle: (*Server).modelBusy},
+		}},
 		{o.Secrets != nil, []Route{
 			{Method: "GET", Path: "/api/secrets", Rights: Gateway, Section: "3", handle: (*Server).secrets},
 			{Method: "PUT", Path: "/api/secrets/{name}", Rights: Gateway, Section: "3", handle: (*Server).setSecret},
