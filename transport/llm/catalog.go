@@ -51,6 +51,9 @@ func (c *Client) ContextLength(model, role string) int {
 		return c.knownInfo(endpoint{base: base, name: name}).cap(s.contextLength(role))
 	case p.local:
 		return 0
+	case p.signIn:
+		m, _ := c.plan.find(name) // as far as the plan's list was loaded
+		return m.Window
 	}
 	m, _ := findListed(model)
 	return m.context
@@ -107,4 +110,12 @@ func DisplayName(model string) string {
 }
 
 // DisplayName is the package's DisplayName, for those who hold a client as an interface.
-func (c *Client) DisplayName(model string) string { return DisplayName(model) }
+// A plan's models have the names that the plan's list gives them.
+func (c *Client) DisplayName(model string) string {
+	if p, name, ok := splitModel(model); ok && p.signIn {
+		if m, _ := c.plan.find(name); m.Name != "" {
+			return m.Name
+		}
+	}
+	return DisplayName(model)
+}

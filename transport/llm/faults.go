@@ -106,6 +106,9 @@ var (
 func classify(p *provider, a apiError) msg.ModelFault {
 	if a.status == 200 || a.status == 0 {
 		a.status = kindStatus[strings.TrimSpace(a.kind)]
+		if a.status == 0 {
+			a.status = kindStatus[a.code]
+		}
 	}
 	text := a.all()
 	refused := a.status < 500 // a refusal says why; a crash may say anything
@@ -140,6 +143,9 @@ func (e endpoint) fromAnswer(status int, body []byte) *failure {
 	f := &failure{fault: classify(e.provider, a), raw: string(body), status: a.status}
 	if f.fault == msg.FaultOther {
 		f.text = otherText(e, a)
+	}
+	if e.provider.signIn {
+		planFailure(f, a)
 	}
 	if f.fault == msg.FaultRate && e.provider.id == "openrouter" {
 		f.text = openRouterRate(e, a)
@@ -236,6 +242,9 @@ func (e endpoint) unreachableSentence() string {
 }
 
 func runtimeName(p *provider) string {
+	if p.signIn {
+		return "ChatGPT"
+	}
 	if p.speaks == speaksOllama {
 		return "Ollama"
 	}

@@ -46,12 +46,21 @@ type Options struct {
 	HTTP     *http.Client                         // replaces the client's own transport; Dial is ignored then
 	Dial     func(ctx context.Context, network, address string) (net.Conn, error)
 	Guide    Streamer // answers demo/guide; nil means NewGuide(GuideOptions{})
+	Plan     Plan     // the ChatGPT plan; nil: nobody can sign in
+	Claude   Program  // answers claude-code/ models; nil: not available
 	Logger   *slog.Logger
 	// Allow is asked before anything is sent to a model. A refusal is a *msg.ModelError and becomes the call's error; nil allows
 	// everything. Local only is not its business: that is checked before it.
 	Allow func(ctx context.Context, model string) error
 	// Counted hears of the calls that the client makes by itself (Test), which nobody else counts; nil ignores them.
 	Counted func(msg.CountedCall)
+}
+
+// Program is the person's own Claude Code. Both errors are a *msg.ModelError.
+type Program interface {
+	Streamer
+	// Ready says, without calling a model, why it can't answer now; nil when it may.
+	Ready(model string) error
 }
 
 // Validate says what cannot work.
@@ -67,6 +76,8 @@ type Client struct {
 	opts   Options
 	http   *http.Client
 	ollama *ollamaCache
+	plan   *planList
+	offers *offers
 	newID  func() string
 }
 
@@ -96,7 +107,7 @@ func New(o Options) (*Client, error) {
 	if o.Counted == nil {
 		o.Counted = func(msg.CountedCall) {}
 	}
-	c := &Client{opts: o, http: o.HTTP, ollama: newOllamaCache(), newID: inventID}
+	c := &Client{opts: o, http: o.HTTP, ollama: newOllamaCache(), plan: newPlanList(), offers: newOffers(), newID: inventID}
 	if c.http == nil {
 		c.http = newHTTP(o.Dial)
 	}

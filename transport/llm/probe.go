@@ -137,6 +137,11 @@ func (c *Client) Available(ctx context.Context, model string) error {
 	if f == nil && e.provider.speaks == speaksOllama {
 		f = c.downloaded(ctx, e)
 	}
+	if f == nil && e.provider.speaks == speaksProgram {
+		if err := c.opts.Claude.Ready(model); err != nil {
+			return err
+		}
+	}
 	if f == nil {
 		return c.opts.Allow(ctx, model)
 	}
@@ -177,14 +182,14 @@ func (c *Client) CheckProvider(ctx context.Context, id string) (string, error) {
 	if p.speaks == speaksGuide {
 		return "The guide is built in and always works.", nil
 	}
+	if p.speaks == speaksProgram {
+		return "Claude Code is installed and turned on.", c.Available(ctx, id+"/check")
+	}
 	e, f := c.resolve(s, id+"/check")
 	if f == nil {
 		ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
 		defer cancel()
-		var out json.RawMessage
-		if _, err := c.getJSON(ctx, e, http.MethodGet, e.base+checkPath(p), nil, &out); err != nil {
-			f = e.fromQuestion(ctx, err)
-		}
+		f = c.freeQuestion(ctx, e)
 	}
 	if f != nil {
 		return "", c.report(ctx, e, f, s.timeout(), false)
@@ -192,7 +197,30 @@ func (c *Client) CheckProvider(ctx context.Context, id string) (string, error) {
 	if p.local {
 		return runtimeName(p) + " is answering.", nil
 	}
+	if p.signIn {
+		return "ChatGPT accepted the sign-in.", nil
+	}
 	return p.label + " accepted the key.", nil
+}
+
+// freeQuestion asks what costs nothing. A plan's token that is turned down is renewed once.
+func (c *Client) freeQuestion(ctx context.Context, e endpoint) *failure {
+	stale := ""
+	for {
+		if f := c.authorize(ctx, &e, stale); f != nil {
+			return f
+		}
+		var out json.RawMessage
+		_, err := c.getJSON(ctx, e, http.MethodGet, e.base+checkPath(e.provider), nil, &out)
+		if err == nil {
+			return nil
+		}
+		f := e.fromQuestion(ctx, err)
+		if !e.provider.signIn || f.status != http.StatusUnauthorized || stale != "" {
+			return f
+		}
+		stale = e.key
+	}
 }
 
 func checkPath(p *provider) string {
@@ -216,12 +244,15 @@ type TestResult struct {
 	SupportsTools *bool  `json:"supports_tools,omitempty"`
 }
 
+// JobTest is the job of Test's calls. Claude Code accepts it for any role (A-320); everybody else takes it for interactive.
+const JobTest = "test"
+
 // Test asks a model for one short answer and for one tool call, as that role would.
 func (c *Client) Test(ctx context.Context, model, role string) TestResult {
 	ctx, cancel := context.WithTimeout(ctx, testWait)
 	defer cancel()
 	s := c.opts.Settings()
-	req := msg.ModelRequest{Model: model, Role: role, Reasoning: s.Reasoning[role], Job: "interactive", MaxTokens: 2048,
+	req := msg.ModelRequest{Model: model, Role: role, Reasoning: s.Reasoning[role], Job: JobTest, MaxTokens: 2048,
 		Messages: []msg.ModelMessage{{Role: "user", Parts: msg.TextPart("Answer with the single word: ready")}}}
 	if t, ok := s.Temperature[role]; ok {
 		req.Temperature = &t

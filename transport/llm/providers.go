@@ -15,7 +15,8 @@ const (
 	speaksAnthropic
 	speaksOllama
 	speaksGuide
-	speaksNothing // known, but not spoken to yet: plan sign-ins and Claude Code
+	speaksResponses // OpenAI's Responses API, as a ChatGPT plan answers it
+	speaksProgram   // a program on this computer: the person's own Claude Code
 )
 
 // provider is what we know of one provider. The table below is never changed at run time.
@@ -28,7 +29,7 @@ type provider struct {
 	needsKey   bool
 	docs       string
 	suggested  []string
-	signIn     bool
+	signIn     bool   // connected by signing in; the person's plan pays
 	unlisted   bool   // usable, but not offered in GET /api/models/providers
 	creditsAt  string // where credits are bought, for the sentence
 	effort     effortStyle
@@ -66,8 +67,8 @@ var providerTable = []provider{
 		suggested: []string{"xai/grok-4.7", "xai/grok-4.3"}},
 	{id: "nous", label: "Nous Portal", base: "https://inference-api.nousresearch.com/v1", keyEnv: "NOUS_API_KEY", needsKey: true,
 		docs: "https://portal.nousresearch.com/", creditsAt: "portal.nousresearch.com"},
-	{id: "chatgpt", label: "ChatGPT plan", speaks: speaksNothing, signIn: true, docs: "https://chatgpt.com/settings/usage"},
-	{id: "claude-code", label: "Claude Code", speaks: speaksNothing, unlisted: true},
+	{id: "chatgpt", label: "ChatGPT plan", speaks: speaksResponses, signIn: true, base: "https://api.openai.com/v1", docs: "https://chatgpt.com/settings/usage"},
+	{id: "claude-code", label: "Claude Code", speaks: speaksProgram, unlisted: true},
 	{id: "ollama_chat", label: "Ollama", speaks: speaksOllama, local: true, base: "http://localhost:11434",
 		docs: "https://ollama.com/download", suggested: []string{"ollama_chat/qwen3:8b", "ollama_chat/qwen3:4b"}},
 	{id: "ollama", label: "Ollama (embeddings)", speaks: speaksOllama, local: true, base: "http://localhost:11434",
@@ -111,7 +112,7 @@ func (c *Client) Providers() []Provider {
 		if p.unlisted {
 			continue
 		}
-		row := Provider{ID: p.id, Label: p.label, Kind: "cloud", KeyRequired: p.needsKey, KeySet: c.key(s, p) != "",
+		row := Provider{ID: p.id, Label: p.label, Kind: "cloud", KeyRequired: p.needsKey, KeySet: c.keySet(s, p),
 			DocsURL: p.docs, Suggested: append([]string{}, p.suggested...), SignIn: p.signIn}
 		if p.local {
 			row.Kind = "local"
@@ -122,6 +123,14 @@ func (c *Client) Providers() []Provider {
 		out = append(out, row)
 	}
 	return out
+}
+
+// keySet says whether a provider is connected; for a plan, whether somebody is signed in.
+func (c *Client) keySet(s Settings, p *provider) bool {
+	if p.signIn {
+		return c.signedIn()
+	}
+	return c.key(s, p) != ""
 }
 
 // splitModel cuts "provider/model" at its first slash.
@@ -178,7 +187,7 @@ func (c *Client) Billing(model string) string {
 		return "local"
 	case !ok:
 		return "paid"
-	case p.speaks == speaksNothing, p.speaks == speaksOllama && ollamaCloud(name):
+	case p.signIn, p.speaks == speaksProgram, p.speaks == speaksOllama && ollamaCloud(name):
 		return "plan"
 	case p.local:
 		return "local"
@@ -216,10 +225,13 @@ func (c *Client) resolve(s Settings, model string) (endpoint, *failure) {
 		return e, &failure{fault: msg.FaultLocalOnly}
 	}
 	switch {
-	case p.signIn:
+	case p.signIn && !c.signedIn():
 		return e, &failure{fault: msg.FaultKey}
-	case p.speaks == speaksNothing:
-		return e, &failure{fault: msg.FaultBadModel, text: claudeCodeText(s)}
+	case p.speaks == speaksProgram:
+		if !s.ClaudeCode || c.opts.Claude == nil {
+			return e, &failure{fault: msg.FaultBadModel, text: claudeCodeText(s)}
+		}
+		return e, nil
 	case p.speaks == speaksGuide:
 		if model != GuideModel {
 			return e, &failure{fault: msg.FaultMissing}
@@ -228,6 +240,9 @@ func (c *Client) resolve(s Settings, model string) (endpoint, *failure) {
 	}
 	if e.base, ok = cleanBase(baseOf(s, p), p); !ok {
 		return e, &failure{fault: msg.FaultBadModel, text: "The address set for " + p.label + " is not a web address. Correct it in Settings > Models."}
+	}
+	if p.signIn { // signed with a token that authorize gets
+		return e, nil
 	}
 	e.key = c.key(s, p)
 	if p.needsKey && e.key == "" {

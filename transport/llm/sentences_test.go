@@ -194,10 +194,10 @@ func TestBilling(t *testing.T) {
 // The keychain comes first, then the variable that the settings name, else the provider's usual one.
 func TestKeys(t *testing.T) {
 	env := map[string]string{"OPENAI_API_KEY": "from-env", "MY_KEY": "mine", "NOUS_API_KEY": "nous"}
-	chain := map[string]string{"anthropic": " from-chain\n", "chatgpt": "{}"}
+	chain := map[string]string{"anthropic": " from-chain\n"}
 	s := Settings{Providers: map[string]ProviderSettings{"groq": {KeyEnv: "MY_KEY"}, "ollama_chat": {APIBase: "http://10.0.0.2:11434"}}}
 	c, _ := New(Options{Settings: func() Settings { return s }, Env: func(n string) string { return env[n] },
-		Key: func(p string) (string, bool) { k, ok := chain[p]; return k, ok }})
+		Key: func(p string) (string, bool) { k, ok := chain[p]; return k, ok }, Plan: &fakePlan{tokens: []string{"t"}}})
 	for id, want := range map[string]string{"openai": "from-env", "groq": "mine", "nous": "nous", "anthropic": "from-chain", "mistral": "", "ollama_chat": ""} {
 		if got := c.key(s, findProvider(id)); got != want {
 			t.Errorf("%s: %q", id, got)

@@ -34,10 +34,14 @@ func (c *Client) Stream(ctx context.Context, req msg.ModelRequest, emit func(msg
 	if err := c.opts.Allow(ctx, req.Model); err != nil {
 		return msg.ModelResult{}, err
 	}
+	if e.provider.speaks == speaksProgram {
+		req.Messages = pairUp(req.Messages)
+		return c.opts.Claude.Stream(ctx, req, emit)
+	}
 	req.Messages = pairUp(req.Messages)
 	r := newReply(req, c.newID, emit, e.provider.local)
 	r.seal.Provider = e.provider.id
-	f = c.call(ctx, s, e, req, r)
+	f = c.signedCall(ctx, s, e, req, r)
 	res := r.result()
 	if res.Usage.CostUSD == nil { // the provider's own word comes first
 		res.Usage.CostUSD = c.costOf(req.Model, res.Usage, r.written)
@@ -47,6 +51,27 @@ func (c *Client) Stream(ctx context.Context, req msg.ModelRequest, emit func(msg
 		return res, c.report(ctx, e, f, s.timeout(), r.said)
 	}
 	return res, nil
+}
+
+// signedCall is call with what it is signed with. A plan's token that was turned down before anything of a reply came is renewed
+// once: a call that was refused so has cost nothing.
+func (c *Client) signedCall(ctx context.Context, s Settings, e endpoint, req msg.ModelRequest, r *reply) *failure {
+	f := c.authorize(ctx, &e, "")
+	if f != nil {
+		return f
+	}
+	f = c.call(ctx, s, e, req, r)
+	if f == nil || !e.provider.signIn || f.status != http.StatusUnauthorized || r.size > 0 {
+		return f
+	}
+	old := e.key
+	if renewed := c.authorize(ctx, &e, old); renewed != nil {
+		return renewed
+	}
+	if e.key == old {
+		return f
+	}
+	return c.call(ctx, s, e, req, r)
 }
 
 // report logs what the provider said and gives the error its sentence.
@@ -70,6 +95,8 @@ func (e endpoint) decoder() decoder {
 		return &anthropicDecoder{e: e}
 	case speaksOllama:
 		return &ollamaDecoder{e: e}
+	case speaksResponses:
+		return &responsesDecoder{e: e}
 	}
 	return &openAIDecoder{e: e}
 }
@@ -84,6 +111,8 @@ func (c *Client) call(ctx context.Context, s Settings, e endpoint, req msg.Model
 		path, body = "/v1/messages", anthropicBody(e, req)
 	case speaksOllama:
 		path, body = "/api/chat", ollamaBody(e, req, c.ollamaSetup(w.ctx, s, e, req))
+	case speaksResponses:
+		path, body = "/responses", responsesBody(e, req, c.planEffortFor(w.ctx, e, req.Reasoning))
 	default:
 		path, body = "/chat/completions", openAIBody(e, req)
 	}

@@ -70,11 +70,19 @@ func (p *Plans) stored(ctx context.Context) (*tokens, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.known, p.read = nil, true
+	p.known = nil
 	if t := new(tokens); found && json.Unmarshal([]byte(value), t) == nil && t.AccessToken != "" {
 		p.known = t
 	}
+	p.now(p.known)
 	return p.known, nil
+}
+
+// now notes what is known of the sign-in. The caller holds the turn.
+func (p *Plans) now(t *tokens) {
+	signed := t != nil
+	p.known, p.read = t, true
+	p.is.Store(&signed)
 }
 
 // store keeps a sign-in. The caller holds the turn.
@@ -86,12 +94,15 @@ func (p *Plans) store(ctx context.Context, t *tokens) error {
 	if err := p.o.Secrets.Set(ctx, ChatGPT, string(b)); err != nil {
 		return err
 	}
-	p.known, p.read = t, true
+	p.now(t)
 	return nil
 }
 
-// SignedIn reports whether a ChatGPT plan is connected.
+// SignedIn reports whether a ChatGPT plan is connected. It waits for the secret store at most once.
 func (p *Plans) SignedIn(ctx context.Context) bool {
+	if is := p.is.Load(); is != nil {
+		return *is
+	}
 	if p.lock(ctx) != nil {
 		return false
 	}
@@ -337,7 +348,7 @@ func (p *Plans) remove(ctx context.Context) error {
 	if err := p.o.Secrets.Delete(ctx, ChatGPT); err != nil {
 		return err
 	}
-	p.known, p.read = nil, true
+	p.now(nil)
 	p.o.Changed(ctx, ChatGPT)
 	return nil
 }

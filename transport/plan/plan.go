@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 
 	"sentient/transport/oauth"
 )
@@ -26,6 +27,7 @@ type Plans struct {
 	turn  chan struct{}
 	known *tokens // as stored; nil: not read yet, or signed out
 	read  bool
+	is    atomic.Pointer[bool] // whether somebody is signed in, for those who must not wait; nil: not known yet
 	keys  keyCache
 }
 
