@@ -19,6 +19,7 @@ build: go ## build bin/sentient and bin/sentient-worker
 	@echo "Building Sentient (the first time takes a few minutes) ..."
 	@mkdir -p bin
 	@CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/...
+	@$(GO) run ./transport/embed/fetch -out bin/models || true
 
 run: build ## build what is missing and start the engine
 	@exec bin/sentient serve --open $(ARGS)
