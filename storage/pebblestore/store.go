@@ -24,6 +24,7 @@ type Store struct {
 	gate  *gate
 	lock  *pebble.Lock
 	space *space
+	kept  *keeper
 
 	closeOnce sync.Once
 	closeErr  error
@@ -53,8 +54,9 @@ func Open(o Options) (*Store, error) {
 	if err != nil {
 		return nil, heldError(o.Dir, err)
 	}
-	s := &Store{gate: newGate(), lock: lock, space: newSpace(o)}
+	s := &Store{gate: newGate(), lock: lock, space: newSpace(o), kept: &keeper{FS: o.FS}}
 	s.space.keepBallast()
+	written := hasTables(o)
 	s.db, err = pebble.Open(o.Dir, s.pebbleOptions(o))
 	if err != nil && unborn(o) {
 		s.gate = newGate()
@@ -64,13 +66,18 @@ func Open(o Options) (*Store, error) {
 		_ = lock.Close()
 		return nil, openError(err)
 	}
+	if written && s.empty() {
+		_ = errors.Join(s.db.Close(), lock.Close())
+		return nil, &journal.CorruptError{Key: "(the list of the store's files)", Err: errForgotten}
+	}
+	s.kept.release()
 	return s, nil
 }
 
 func (s *Store) pebbleOptions(o Options) *pebble.Options {
 	log := newLog(o)
 	po := &pebble.Options{
-		FS:                 vfs.OnDiskFull(o.FS, s.space.diskFull),
+		FS:                 vfs.OnDiskFull(s.kept, s.space.diskFull),
 		Lock:               s.lock,
 		Logger:             log,
 		Cleaner:            removeNow{},
