@@ -13,6 +13,7 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"sentient/actors/config"
+	"sentient/actors/modelqueue"
 	"sentient/actors/msg"
 	"sentient/actors/session"
 	"sentient/actors/tool"
@@ -56,6 +57,7 @@ type engine struct {
 	models   *llm.Client
 	chats    *session.Service
 	config   *config.Service
+	queue    *modelqueue.Service
 	finder   *finder
 	registry *registry
 	gateway  *edge.Server
@@ -122,6 +124,7 @@ func (e *engine) deliver(entries []journal.Entry) {
 		if ev, ok := n.Live.(bus.Event); ok {
 			ev.Seq = n.Seq
 			e.bus.Publish(ev)
+			e.hearReply(ev)
 		}
 	}
 }
@@ -179,6 +182,9 @@ func (e *engine) openRooms(context.Context) error {
 	e.actors = act.New(act.Options{Logger: e.log})
 	e.later("actors", e.actors.Close)
 	e.later("work", e.work.Close)
+	if err := e.openQueue(); err != nil {
+		return err
+	}
 	ids := newIDs()
 	space := workspace.New(e.home.Workspace())
 	key := make([]byte, 32)
@@ -189,7 +195,7 @@ func (e *engine) openRooms(context.Context) error {
 	if err != nil {
 		return err
 	}
-	e.chats, err = session.New(e.actors, session.Options{Journal: e.journal, Bus: e.bus, Work: e.work, Models: modelsOf{e.models, ids.next}, Registry: e.registry.get,
+	e.chats, err = session.New(e.actors, session.Options{Journal: e.journal, Bus: e.bus, Work: e.work, Models: modelsOf{e.models, ids.next, e.queue, e.live}, Registry: e.registry.get,
 		Files: filesOf{e.blobs, e.files, e.log}, Workspace: promptOf{space, e.live, e.log}, Config: e.live.Get, Marker: tool.NewMarker(key), NewID: ids.next, Logger: e.log})
 	if err != nil {
 		return err
@@ -219,7 +225,7 @@ func (e *engine) openGateway(context.Context) error {
 func (e *engine) gatewayOptions(token string) edge.Options {
 	return edge.Options{Version: version, Token: token, Logger: e.log, Bus: e.bus, Log: e.journal, Chats: chatsOf{e.chats, e.finder},
 		Config: configOf{e.config}, Onboarding: configOf{e.config}, Files: e.blobs, Attached: e.chats.Attached, Tools: e.registry,
-		Models: modelRoutes{e.models, e.config}, Secrets: secretsOf{e.keys, e.models}, Home: homeOf{e}, Stop: stopOf{}, Window: window.FS(),
+		Models: modelRoutes{e.models, e.config, e.queue, e.live}, Queue: queueOf{e.queue}, Secrets: secretsOf{e.keys, e.models}, Home: homeOf{e}, Stop: stopOf{}, Window: window.FS(),
 		OnPresence: e.presence}
 }
 
@@ -233,6 +239,7 @@ func (e *engine) serve(ctx context.Context, ln net.Listener) error {
 	run(e.chats.SweepIncognito)
 	run(e.sweepFiles)
 	run(e.watchConfig)
+	run(e.queue.Serve)
 	run(e.finder.follow)
 	run(func(context.Context) { e.journal.Release() })
 	err := e.gateway.Serve(ctx, ln)

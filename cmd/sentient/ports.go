@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"sentient/actors/config"
+	"sentient/actors/modelqueue"
 	"sentient/actors/msg"
 	"sentient/actors/session"
 	"sentient/actors/tool"
@@ -29,13 +30,21 @@ import (
 type modelsOf struct {
 	*llm.Client
 	newID func() string
+	queue *modelqueue.Service
+	live  *app.Live
 }
 
 // shortID: providers that invent long ids never repeat one; short ones ("call_0") come again in the next turn.
 const shortID = 16
 
-// Stream gives every call an id that no other call has: results, files and approvals are found by it.
+// Stream waits for a local model's turn and holds it until the last chunk. It gives every call an id that no other call has:
+// results, files and approvals are found by it.
 func (m modelsOf) Stream(ctx context.Context, r msg.ModelRequest, emit func(msg.ModelChunk) error) (msg.ModelResult, error) {
+	release, err := queued(ctx, m.queue, m.live, r)
+	if err != nil {
+		return msg.ModelResult{}, err
+	}
+	defer release()
 	res, err := m.Client.Stream(ctx, r, emit)
 	seen := map[string]bool{}
 	for i := range res.Calls {
@@ -227,13 +236,22 @@ func configError(err error) error {
 
 // modelRoutes answers what Settings asks about models.
 type modelRoutes struct {
-	c   *llm.Client
-	cfg *config.Service
+	c     *llm.Client
+	cfg   *config.Service
+	queue *modelqueue.Service
+	live  *app.Live
 }
 
 func (m modelRoutes) Providers(context.Context) (any, error) { return m.c.Providers(), nil }
 func (m modelRoutes) Local(ctx context.Context) (any, error) { return m.c.Local(ctx), nil }
+
+// Test queues like any call a person waits for; its own time begins when it has the model.
 func (m modelRoutes) Test(ctx context.Context, model, role string) (any, error) {
+	release, err := queued(ctx, m.queue, m.live, msg.ModelRequest{Model: model, Role: role, Job: "interactive"})
+	if err != nil {
+		return llm.TestResult{Error: err.Error()}, nil
+	}
+	defer release()
 	return m.c.Test(ctx, model, role), nil
 }
 
