@@ -280,6 +280,26 @@ func TestListAndWrite(t *testing.T) {
 	}
 }
 
+// What the person attached is never written over, by whatever name it is called.
+func TestAttachedFilesAreNotWrittenOver(t *testing.T) {
+	f, folder := open(t, nil)
+	up, err := folder.Upload(strings.NewReader("mine"), blob.Upload{Source: blob.SourceUpload, Name: "plan.txt", Limit: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("uploads", filepath.Join(folder.Dir(), "link")); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{up.Name, "uploads/plan.txt", "link/plan.txt"} {
+		if got, err := f.writeTool().Run(t.Context(), &msg.Call{Args: map[string]any{"name": name, "content": "other"}}); err == nil {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	if r, err := read(t, f, msg.Call{Args: args(up.Name, 0, 0)}); err != nil || r.Content != "mine" {
+		t.Error(r, err)
+	}
+}
+
 // An incognito chat's saved results are its own.
 func TestIncognitoResultsAreHidden(t *testing.T) {
 	f, folder := open(t, nil)

@@ -54,7 +54,7 @@ type Written struct {
 func (f *Files) writeTool() msg.Tool {
 	return msg.Tool{
 		Name:        "file_write",
-		Description: "Write a text file into the files folder. A file of that name is replaced; folders are made as needed.",
+		Description: "Write a text file into the files folder. A file of that name is replaced, unless the user attached it; folders are made as needed.",
 		Parameters: json.RawMessage(`{"type":"object","properties":{
 			"name":{"type":"string","minLength":1,"description":"Name inside the files folder, e.g. notes/trip.md"},
 			"content":{"type":"string","description":"The whole text of the file"}},
@@ -67,6 +67,9 @@ func (f *Files) writeTool() msg.Tool {
 			if owner, ok := blob.IncognitoSession(name); ok && owner != c.Session {
 				return nil, errors.New("this folder belongs to an incognito chat: write the file somewhere else")
 			}
+			if real, err := f.o.Folder.Resolve(name); err == nil && brought(real) {
+				return nil, errors.New("this is a file that the user attached, and it is not written over: save yours under another name, e.g. in notes/")
+			}
 			if _, err := f.o.Folder.Save(name, strings.NewReader(content), maxWrite); err != nil {
 				return nil, err
 			}
@@ -77,6 +80,13 @@ func (f *Files) writeTool() msg.Tool {
 		},
 		Verify: f.verify,
 	}
+}
+
+// brought says whether a file came from the person: a message shows it by its name, so the name never leads to other
+// content later (A-186), and there is no copy to bring it back from.
+func brought(name string) bool {
+	folder, _, _ := strings.Cut(name, "/")
+	return folder == blob.Uploads || folder == blob.Screens || folder == blob.Selections
 }
 
 // verify reads the file back: it is there and holds what was written, line endings aside.
