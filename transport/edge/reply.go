@@ -34,6 +34,7 @@ var (
 	errBodyBig  = refuse(413, "This is too large: the request was refused unread.")
 	errInternal = refuse(500, "Something went wrong inside Sentient. Its log has the details; please try again.")
 	errLate     = refuse(504, "Sentient did not answer in time. Please try again.")
+	errDamaged  = refuse(500, "A part of what Sentient stored is damaged: this cannot be read, other things can. The disk may be failing; restore a backup.")
 	errNoFile   = refuse(404, "This file doesn't exist (anymore).")
 )
 
@@ -58,7 +59,10 @@ func statusOf(err error) (status int, detail any, surprise bool) {
 	if m, ok := msg.AsModelError(err); ok {
 		return 502, m.Message, false
 	}
+	var damage *journal.CorruptError
 	switch {
+	case errors.As(err, &damage):
+		return 500, errDamaged.Error(), true
 	case errors.Is(err, journal.ErrFull):
 		return 507, msg.ErrDiskFull.Text, false
 	case errors.Is(err, journal.ErrClosed), errors.Is(err, context.Canceled):

@@ -367,3 +367,11 @@ func TestMessagesAreOldestFirst(t *testing.T) {
 		t.Errorf("a chat that does not exist: %d", got.status)
 	}
 }
+
+// Damage in the store is told as what it is, not as something to try again, and without the record's key.
+func TestDamageIsToldPlainly(t *testing.T) {
+	status, detail, surprise := statusOf(fmt.Errorf("read: %w", &journal.CorruptError{Key: "r/messages", Err: io.ErrUnexpectedEOF}))
+	if text, _ := detail.(string); status != 500 || !surprise || !strings.Contains(text, "damaged") || strings.Contains(text, "r/messages") {
+		t.Error(status, detail, surprise)
+	}
+}
