@@ -8,9 +8,11 @@ import (
 	"sync/atomic"
 	"time"
 
+	"sentient/actors/msg"
 	"sentient/runtime/act"
 	"sentient/runtime/app"
 	"sentient/runtime/bus"
+	"sentient/runtime/work"
 )
 
 // Options of the room.
@@ -93,9 +95,14 @@ func (s *Service) Acquire(ctx context.Context, c Call) (release func(), err erro
 }
 
 // AcquireClaudeCode waits until one more process of Claude Code may run (models.claude_code_max_concurrent, A-323); else it is
-// Acquire. The caller releases when its process tree has ended.
+// Acquire. The caller releases when its process tree has ended. A call that Stop everything dropped gets a *msg.ModelError with
+// the contract's sentence; no other model should be tried for it.
 func (s *Service) AcquireClaudeCode(ctx context.Context, c Call) (release func(), err error) {
-	return s.acquire(ctx, claudeCode, c)
+	release, err = s.acquire(ctx, claudeCode, c)
+	if errors.Is(err, work.ErrStopped) {
+		err = &msg.ModelError{Fault: msg.FaultCancelled, Model: c.Model, Message: "Stop everything ended this before Claude Code started."}
+	}
+	return release, err
 }
 
 // errAgain goes to calls that waited in an actor that crashed: they queue again, with the number they had.

@@ -11,10 +11,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	"sentient/actors/msg"
 	"sentient/runtime/act"
 	"sentient/runtime/acttest"
 	"sentient/runtime/app"
 	"sentient/runtime/bus"
+	"sentient/runtime/work"
 )
 
 const ollama = "http://localhost:11434"
@@ -478,6 +480,34 @@ func TestClaudeCode(t *testing.T) {
 			if !strings.Contains(r.env.Logs(), line) {
 				t.Errorf("the log does not say %q:\n%s", line, r.env.Logs())
 			}
+		}
+	})
+}
+
+// Stop everything drops the calls that wait for Claude Code, with the contract's sentence.
+func TestStopDropsWhatWaitsForClaudeCode(t *testing.T) {
+	inRoom(t, Power{Percent: -1}, func(t *testing.T, r *room) {
+		one := *r.cfg
+		one.Models.ClaudeCodeMaxConcurrent = 1
+		r.cfg = &one
+		release, err := r.AcquireClaudeCode(t.Context(), Call{Job: "chat"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancelCause(t.Context())
+		got := make(chan error)
+		go func() {
+			_, err := r.AcquireClaudeCode(ctx, Call{Job: "task"})
+			got <- err
+		}()
+		synctest.Wait()
+		stop(work.ErrStopped)
+		if me, ok := msg.AsModelError(<-got); !ok || me.Message != "Stop everything ended this before Claude Code started." || me.Fault != msg.FaultCancelled {
+			t.Fatal(me)
+		}
+		release()
+		if running, waiting, _ := r.ClaudeCode(t.Context()); running+waiting != 0 {
+			t.Fatal(running, waiting)
 		}
 	})
 }
