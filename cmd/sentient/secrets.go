@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"time"
 
 	"sentient/actors/msg"
@@ -104,7 +106,9 @@ func (s secretsOf) Set(ctx context.Context, name, value string) error {
 	if err := s.known(name); err != nil {
 		return err
 	}
-	if err := s.keys.store.Set(ctx, name, value); err != nil {
+	if err := s.keys.store.Set(ctx, name, value); errors.Is(err, syscall.ENOSPC) {
+		return msg.ErrDiskFull
+	} else if err != nil {
 		return msg.NewFault(msg.Invalid, err.Error())
 	}
 	s.keys.forget(name)

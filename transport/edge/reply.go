@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"strconv"
+	"syscall"
 
 	"github.com/valyala/fasthttp"
 
@@ -63,7 +64,7 @@ func statusOf(err error) (status int, detail any, surprise bool) {
 	switch {
 	case errors.As(err, &damage):
 		return 500, errDamaged.Error(), true
-	case errors.Is(err, journal.ErrFull):
+	case errors.Is(err, journal.ErrFull), errors.Is(err, syscall.ENOSPC):
 		return 507, msg.ErrDiskFull.Text, false
 	case errors.Is(err, journal.ErrClosed), errors.Is(err, context.Canceled):
 		return 503, msg.ErrStopping.Text, false

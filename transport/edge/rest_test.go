@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -365,6 +366,14 @@ func TestMessagesAreOldestFirst(t *testing.T) {
 	}
 	if got := g.call("GET", "/api/sessions/none/messages", ""); got.status != 404 {
 		t.Errorf("a chat that does not exist: %d", got.status)
+	}
+}
+
+// A disk that is too full for an upload is told like one that is too full for a message.
+func TestAFullDiskIsToldPlainly(t *testing.T) {
+	status, detail, surprise := statusOf(fmt.Errorf("the file a cannot be saved: %w", syscall.ENOSPC))
+	if status != 507 || detail != msg.ErrDiskFull.Text || surprise {
+		t.Error(status, detail, surprise)
 	}
 }
 
