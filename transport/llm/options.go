@@ -48,11 +48,12 @@ type Options struct {
 	Guide    Streamer // answers demo/guide; nil means NewGuide(GuideOptions{})
 	Plan     Plan     // the ChatGPT plan; nil: nobody can sign in
 	Claude   Program  // answers claude-code/ models; nil: not available
+	Builtin  Embedder // answers builtin/use-lite; nil: not installed
 	Logger   *slog.Logger
 	// Allow is asked before anything is sent to a model. A refusal is a *msg.ModelError and becomes the call's error; nil allows
 	// everything. Local only is not its business: that is checked before it.
 	Allow func(ctx context.Context, model string) error
-	// Counted hears of the calls that the client makes by itself (Test), which nobody else counts; nil ignores them.
+	// Counted hears of the calls that the client makes by itself (Test, Embed), which nobody else counts; nil ignores them.
 	Counted func(msg.CountedCall)
 }
 

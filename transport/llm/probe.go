@@ -182,6 +182,9 @@ func (c *Client) CheckProvider(ctx context.Context, id string) (string, error) {
 	if p.speaks == speaksGuide {
 		return "The guide is built in and always works.", nil
 	}
+	if p.speaks == speaksVectors {
+		return "The built-in embedding model is installed.", c.builtinReady()
+	}
 	if p.speaks == speaksProgram {
 		return "Claude Code is installed and turned on.", c.Available(ctx, id+"/check")
 	}

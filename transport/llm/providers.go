@@ -16,6 +16,7 @@ const (
 	speaksOllama
 	speaksGuide
 	speaksResponses // OpenAI's Responses API, as a ChatGPT plan answers it
+	speaksVectors   // nothing but embeddings, built in
 	speaksProgram   // a program on this computer: the person's own Claude Code
 )
 
@@ -79,6 +80,7 @@ var providerTable = []provider{
 	{id: "vllm", label: "vLLM", local: true, base: "http://localhost:8000/v1", docs: "https://docs.vllm.ai/", effort: effortTemplate},
 	{id: "hosted_vllm", label: "vLLM server", local: true, base: "http://localhost:8000/v1", docs: "https://docs.vllm.ai/", effort: effortTemplate},
 	{id: "demo", label: "Guide (built-in demo)", speaks: speaksGuide, local: true, suggested: []string{GuideModel}},
+	{id: "builtin", label: "Built-in embeddings", speaks: speaksVectors, local: true, suggested: []string{BuiltinEmbedding}},
 }
 
 func findProvider(id string) *provider {
@@ -232,6 +234,8 @@ func (c *Client) resolve(s Settings, model string) (endpoint, *failure) {
 			return e, &failure{fault: msg.FaultBadModel, text: claudeCodeText(s)}
 		}
 		return e, nil
+	case p.speaks == speaksVectors:
+		return e, &failure{fault: msg.FaultBadModel, text: "The built-in embedding model finds text by meaning; it can't chat. Pick another model in Settings > Models."}
 	case p.speaks == speaksGuide:
 		if model != GuideModel {
 			return e, &failure{fault: msg.FaultMissing}

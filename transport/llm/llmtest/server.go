@@ -31,6 +31,7 @@ type Options struct {
 	Loaded   []Loaded   // Ollama: what is in memory
 	Pull     []PullLine // Ollama: what a download says; nil: that it went well
 	Key      string     // when set, another key is refused as the protocol refuses it
+	Dim      int        // numbers of an embedding; 0: 8
 	Forget   bool       // do not keep requests: for load runs
 }
 
@@ -46,6 +47,7 @@ type Server struct {
 	mu       sync.Mutex
 	queue    []Reply
 	requests []Request
+	embeds   []EmbedRequest
 	pulls    []string
 }
 
@@ -108,6 +110,10 @@ func (s *Server) handle(w http.ResponseWriter, r *http.Request) {
 		s.chat(w, r, "anthropic")
 	case r.Method == http.MethodPost && strings.HasSuffix(path, "/api/chat"):
 		s.chat(w, r, "ollama")
+	case r.Method == http.MethodPost && strings.HasSuffix(path, "/embeddings"):
+		s.embed(w, r, "openai")
+	case r.Method == http.MethodPost && strings.HasSuffix(path, "/api/embed"):
+		s.embed(w, r, "ollama")
 	case r.Method == http.MethodPost && strings.HasSuffix(path, "/api/show"):
 		s.show(w, r)
 	case r.Method == http.MethodPost && strings.HasSuffix(path, "/api/pull"):
