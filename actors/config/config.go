@@ -137,6 +137,8 @@ type command struct {
 	next  func(now *app.Config) (*app.Config, []app.FieldError)
 	rows  []journal.Row
 	file  bool // it came from the file: nothing is written
+
+	refused error // set by next when it wants no change
 }
 
 type actor struct {
@@ -159,6 +161,10 @@ func (a *actor) Receive(_ *act.Ctx, m any) {
 	}
 	now := a.o.Live.Get()
 	next, problems := c.next(now)
+	if c.refused != nil {
+		c.reply.Fail(c.refused)
+		return
+	}
 	if len(problems) > 0 {
 		c.reply.Fail(&Invalid{problems})
 		return

@@ -13,15 +13,6 @@ import (
 	"sentient/actors/msg"
 )
 
-// OllamaName is a model as Ollama calls it; false for a model that is not Ollama's, or that Ollama runs in its cloud.
-func OllamaName(model string) (string, bool) {
-	p, name, ok := splitModel(model)
-	if !ok || p.speaks != speaksOllama || ollamaCloud(name) {
-		return "", false
-	}
-	return name, true
-}
-
 // Loaded lists the models that Ollama holds in memory now, whatever computer it is on. The error is a *msg.ModelError.
 func (c *Client) Loaded(ctx context.Context) ([]msg.LoadedModel, error) {
 	s := c.opts.Settings()
@@ -56,9 +47,6 @@ func (c *Client) LoadedHere(ctx context.Context) ([]msg.LoadedModel, error) {
 	}
 	return c.Loaded(ctx)
 }
-
-// SameOllama says whether a name of the runtime's list is the model: "qwen3" is "qwen3:latest".
-func SameOllama(listed, name string) bool { return hasModel([]ollamaTag{{Name: listed}}, name) }
 
 // About is what Ollama tells of a downloaded model. The error is a *msg.ModelError.
 func (c *Client) About(ctx context.Context, model string) (msg.ModelInfo, error) {
