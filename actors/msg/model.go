@@ -99,6 +99,7 @@ const (
 	FaultLocalOnly   ModelFault = "local_only"  // Local only forbids it
 	FaultBudget      ModelFault = "budget"      // this month's budget is used up
 	FaultBadModel    ModelFault = "bad_model"   // not "provider/model", or no such provider
+	FaultRefused     ModelFault = "refused"     // this role or job may not use the model; the text says what to change
 	FaultOther       ModelFault = "other"       // its text is shown as it is
 	FaultCancelled   ModelFault = "cancelled"
 )
