@@ -64,9 +64,11 @@ type Options struct {
 	// Count counts a finished model call whose chat is gone, so that no batch of it can; nil leaves it out.
 	Count  func(msg.CountedCall)
 	Marker tool.Marker
-	NewID  func() string // ULIDs that grow
-	Now    func() time.Time
-	Logger *slog.Logger
+	// Similarity is how near a message is to each plugin's description (tool.Selection); nil: not compared.
+	Similarity func(message string, plugins []string) ([]float64, error)
+	NewID      func() string // ULIDs that grow
+	Now        func() time.Time
+	Logger     *slog.Logger
 
 	IdleAfter     time.Duration // a chat without work sleeps after this; 0: 2 minutes
 	SnapshotEvery uint64        // events between snapshots; 0: 64

@@ -129,7 +129,7 @@ func (p *planner) selection(rows []*pb.MessageRow, c agent.Choice) tool.Selectio
 	}
 	rules := p.cfg.Tools.Approvals.Rules
 	return tool.Selection{Text: text, Model: c.Model, All: p.cfg.Chat.ToolSelection == "all", MaxLocal: p.cfg.Chat.MaxToolsLocal, MaxCloud: p.cfg.Chat.MaxToolsCloud,
-		Recent: recent, Skip: func(e tool.Entry) bool {
+		Recent: recent, Similarity: p.Similarity, Skip: func(e tool.Entry) bool {
 			rule := rules[e.Tool.Name]
 			if rule == "" {
 				rule = rules[e.Plugin.ID]

@@ -37,6 +37,7 @@ func (m *Main) doctor(ctx context.Context) error {
 	add(checkEngine(home, cfg)...)
 	add(m.checkSecrets(ctx, home)...)
 	add(m.checkModels(ctx, home, cfg)...)
+	add(checkEmbedding(home))
 	add(checkPrograms()...)
 	bad := false
 	for _, f := range all {

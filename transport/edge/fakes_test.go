@@ -316,6 +316,9 @@ func (*fakeRest) Test(ctx context.Context, _, role string) (any, error) {
 	}
 	return map[string]any{"ok": true}, nil
 }
+func (*fakeRest) TestEmbedding(context.Context, string) (any, error) {
+	return map[string]any{"ok": true, "dim": 512}, nil
+}
 func (*fakeRest) SetRoles(_ context.Context, roles map[string]*string) (any, error) {
 	if m := roles["planner"]; m != nil && strings.HasPrefix(*m, "claude-code/") {
 		return nil, msg.NewFault(msg.BadRequest, "Claude Code only answers your chats.")

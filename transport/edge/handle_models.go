@@ -52,6 +52,21 @@ func (s *Server) testModel(q *request) (any, error) {
 	return s.o.Models.Test(q.ctx, model, role)
 }
 
+func (s *Server) testEmbedding(q *request) (any, error) {
+	o, err := q.object()
+	if err != nil {
+		return nil, err
+	}
+	model := o.text("model")
+	if o.err == nil && !validModel(model) {
+		o.wrong("model", "must be provider/model")
+	}
+	if o.err != nil {
+		return nil, o.err
+	}
+	return s.o.Models.TestEmbedding(q.ctx, model)
+}
+
 var roleNames = []string{"primary", "fast", "planner", "executor", "embedding", "vision", "voice"}
 
 // setRoles changes only the roles that were sent; null means "use primary".

@@ -86,6 +86,8 @@ type Models interface {
 	Providers(ctx context.Context) (any, error)
 	Local(ctx context.Context) (any, error)
 	Test(ctx context.Context, model, role string) (any, error)
+	// TestEmbedding asks an embedding model for one vector.
+	TestEmbedding(ctx context.Context, model string) (any, error)
 	// SetRoles changes only the roles named; nil means "use primary". It answers all roles.
 	SetRoles(ctx context.Context, roles map[string]*string) (any, error)
 	// Check tries the saved key of a provider without spending anything. An unknown provider is a msg.NotFound fault.

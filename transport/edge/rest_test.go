@@ -150,6 +150,7 @@ func TestStatuses(t *testing.T) {
 		"DELETE /api/files/{name}":                  {{path: "/api/files/none.txt", want: 404}, {path: "/api/files/%2e%2e/x", want: 400}},
 		"POST /api/files":                           {{path: "/api/files", body: "x", want: 422}},
 		"POST /api/models/test":                     {{path: "/api/models/test", body: `{"model":"a/b"}`, want: 200}, {path: "/api/models/test", body: `{"model":"b"}`, want: 422}},
+		"POST /api/models/test-embedding":           {{path: "/api/models/test-embedding", body: `{"model":"a/b"}`, want: 200}, {path: "/api/models/test-embedding", body: `{}`, want: 422}},
 		"GET /api/models/providers":                 {{path: "/api/models/providers", want: 200}},
 		"PUT /api/models/roles":                     {{path: "/api/models/roles", body: `{"primary":"a/b","fast":null}`, want: 200}, {path: "/api/models/roles", body: `{"planner":"claude-code/opus"}`, want: 400}, {path: "/api/models/roles", body: `{"primary":5}`, want: 422}},
 		"PUT /api/secrets/{name}":                   {{path: "/api/secrets/openai", body: `{"value":"sk-1"}`, want: 200}, {path: "/api/secrets/chatgpt", body: `{"value":"x"}`, want: 400}, {path: "/api/secrets/openai", body: `{"value":""}`, want: 422}},

@@ -61,6 +61,7 @@ func table(o *Options) []Route {
 			{Method: "GET", Path: "/api/models/providers", Rights: Gateway, Section: "3", handle: (*Server).providers},
 			{Method: "GET", Path: "/api/models/local", Rights: Gateway, Section: "3", handle: (*Server).localModels},
 			{Method: "POST", Path: "/api/models/test", Rights: Gateway, Section: "3", Timeout: 2 * time.Minute, handle: (*Server).testModel},
+			{Method: "POST", Path: "/api/models/test-embedding", Rights: Gateway, Section: "3", Timeout: 2 * time.Minute, handle: (*Server).testEmbedding},
 			{Method: "PUT", Path: "/api/models/roles", Rights: Gateway, Section: "3", handle: (*Server).setRoles},
 		}},
 		{o.Queue != nil, []Route{
