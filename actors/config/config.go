@@ -32,6 +32,9 @@ type Options struct {
 	Logger  *slog.Logger
 	// Introduce writes what a person said about themselves and how the assistant should be (USER.md, SOUL.md).
 	Introduce func(Introduction) error
+	// Adjust may answer another configuration than next, to be saved instead in the same step; it is next itself when nothing has to
+	// follow. After runs once that is in force and told. Neither may block. nil: nothing is adjusted.
+	Adjust func(now, next *app.Config) (out *app.Config, after func())
 }
 
 // Introduction is what the first run tells (POST /api/onboarding).
@@ -169,6 +172,7 @@ func (a *actor) Receive(_ *act.Ctx, m any) {
 		c.reply.Fail(&Invalid{problems})
 		return
 	}
+	next, after := a.adjusted(c, now, next)
 	if err := a.apply(c, next); err != nil {
 		c.reply.Fail(err)
 		return
@@ -176,7 +180,21 @@ func (a *actor) Receive(_ *act.Ctx, m any) {
 	if err := a.tell(app.Changed(now, next), c.rows); err != nil {
 		a.o.Logger.Error("a change of the settings was not told", "reason", err.Error())
 	}
+	after()
 	c.reply.OK(next)
+}
+
+// adjusted is what to save instead of next. What came from the file and is adjusted must be written there too.
+func (a *actor) adjusted(c *command, now, next *app.Config) (*app.Config, func()) {
+	if a.o.Adjust == nil {
+		return next, func() {}
+	}
+	out, after := a.o.Adjust(now, next)
+	if after == nil {
+		after = func() {}
+	}
+	c.file = c.file && out == next
+	return out, after
 }
 
 func (a *actor) apply(c *command, next *app.Config) error {
