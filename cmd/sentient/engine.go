@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/oklog/ulid/v2"
@@ -15,8 +16,10 @@ import (
 	"sentient/actors/config"
 	"sentient/actors/modelqueue"
 	"sentient/actors/msg"
+	"sentient/actors/notify"
 	"sentient/actors/session"
 	"sentient/actors/tool"
+	"sentient/actors/usage"
 	"sentient/actors/workspace"
 	"sentient/runtime/act"
 	"sentient/runtime/app"
@@ -61,6 +64,8 @@ type engine struct {
 	chats    *session.Service
 	config   *config.Service
 	queue    *modelqueue.Service
+	notices  *notify.Service
+	usage    atomic.Pointer[usage.Service] // the committer's goroutine reads it
 	finder   *finder
 	registry *registry
 	gateway  *edge.Server
@@ -123,6 +128,9 @@ func (e *engine) openStore(ctx context.Context) error {
 
 // deliver hands committed notes to the sockets; it runs on the committer, in commit order.
 func (e *engine) deliver(entries []journal.Entry) {
+	if u := e.usage.Load(); u != nil {
+		u.Delivered(entries)
+	}
 	for _, n := range entries {
 		if ev, ok := n.Live.(bus.Event); ok {
 			ev.Seq = n.Seq
@@ -154,7 +162,7 @@ func (e *engine) openOutside(context.Context) error {
 	if err := e.openEmbedding(); err != nil {
 		return err
 	}
-	e.models, err = llm.New(llm.Options{Settings: e.modelSettings, Key: e.keys.get, Env: e.getenv, Builtin: e.embedder, Logger: e.log})
+	e.models, err = llm.New(llm.Options{Settings: e.modelSettings, Key: e.keys.get, Env: e.getenv, Allow: e.mayAsk, Counted: e.count, Builtin: e.embedder, Logger: e.log})
 	if err != nil {
 		return err
 	}
@@ -192,6 +200,9 @@ func (e *engine) openRooms(context.Context) error {
 		return err
 	}
 	ids := newIDs()
+	if err := e.openUsage(ids.next); err != nil {
+		return err
+	}
 	space := workspace.New(e.home.Workspace())
 	key := make([]byte, 32)
 	rand.Read(key)
@@ -202,7 +213,7 @@ func (e *engine) openRooms(context.Context) error {
 		return err
 	}
 	e.chats, err = session.New(e.actors, session.Options{Journal: e.journal, Bus: e.bus, Work: e.work, Models: modelsOf{e.models, ids.next, e.queue, e.live}, Registry: e.registry.get,
-		Files: filesOf{e.blobs, e.files, e.log}, Workspace: promptOf{space, e.live, e.log}, Config: e.live.Get, Marker: tool.NewMarker(key), Similarity: e.near.similarity, NewID: ids.next, Logger: e.log})
+		Files: filesOf{e.blobs, e.files, e.log}, Workspace: promptOf{space, e.live, e.log}, Config: e.live.Get, Count: e.count, Marker: tool.NewMarker(key), Similarity: e.near.similarity, NewID: ids.next, Logger: e.log})
 	if err != nil {
 		return err
 	}
@@ -229,9 +240,9 @@ func (e *engine) openGateway(context.Context) error {
 }
 
 func (e *engine) gatewayOptions(token string) edge.Options {
-	return edge.Options{Version: version, Token: token, Logger: e.log, Bus: e.bus, Log: e.journal, Chats: chatsOf{e.chats, e.finder},
+	return edge.Options{Version: version, Token: token, Logger: e.log, Bus: e.bus, Log: e.journal, Chats: chatsOf{e.chats, e.finder, e.notices},
 		Config: configOf{e.config}, Onboarding: configOf{e.config}, Files: e.blobs, Attached: e.chats.Attached, Tools: e.registry,
-		Models: modelRoutes{e.models, e.config, e.queue, e.live}, Queue: queueOf{e.queue}, Secrets: secretsOf{e.keys, e.models}, Home: homeOf{e}, Stop: stopOf{}, Window: window.FS(),
+		Models: modelRoutes{e.models, e.config, e.queue, e.live}, Queue: queueOf{e.queue}, Secrets: secretsOf{e.keys, e.models}, Usage: usageOf{e}, Notices: e.notices, Home: homeOf{e}, Stop: stopOf{}, Window: window.FS(),
 		OnPresence: e.presence}
 }
 

@@ -13,6 +13,7 @@ import (
 	"sentient/actors/config"
 	"sentient/actors/modelqueue"
 	"sentient/actors/msg"
+	"sentient/actors/notify"
 	"sentient/actors/session"
 	"sentient/actors/tool"
 	"sentient/actors/wire"
@@ -197,7 +198,8 @@ func (r *registry) Catalog() []msg.Plugin {
 // chatsOf adds the search to the chats.
 type chatsOf struct {
 	*session.Service
-	finder *finder
+	finder  *finder
+	notices *notify.Service
 }
 
 func (c chatsOf) Search(q string, limit int) ([]any, error) { return c.finder.Search(q, limit) }
@@ -296,9 +298,13 @@ func (h homeOf) Health() any {
 func (h homeOf) Bootstrap(ctx context.Context) (any, error) {
 	c := h.e.live.Get()
 	stop, _ := stopOf{}.StopState(ctx)
+	unread, err := h.e.notices.Unread()
+	if err != nil {
+		return nil, err
+	}
 	return map[string]any{
 		"version": version, "home": h.e.home.Dir, "assistant": c.Assistant, "models": c.Models.Roles,
-		"memory_enabled": false, "unread_notifications": 0, "ui": c.UI,
+		"memory_enabled": false, "unread_notifications": unread, "ui": c.UI,
 		"features": map[string]bool{"voice": false, "proactivity": false}, "stop": stop,
 	}, nil
 }

@@ -33,6 +33,8 @@ type Options struct {
 	Models     Models
 	Queue      ModelQueue
 	Secrets    Secrets
+	Usage      Usage
+	Notices    Notifications
 	Home       Home
 	Stop       Stopper
 	OnPresence func(inApp bool) // called in order when "any window is in front" changes; must not block

@@ -115,6 +115,27 @@ type Secrets interface {
 	Delete(ctx context.Context, name string) error
 }
 
+// Notifications are what the notification center shows (section 6). Errors are *msg.Fault where a client may see them.
+type Notifications interface {
+	// List is the newest ones, at most limit, and how many are unread in all.
+	List(limit int, unreadOnly bool) ([]msg.Notification, int, error)
+	Notify(ctx context.Context, n msg.Notification) (msg.Notification, error)
+	// The others answer how many are unread afterwards.
+	MarkRead(ctx context.Context, id string) (int, error)
+	MarkAllRead(ctx context.Context) (int, error)
+	Delete(ctx context.Context, id string) (int, error)
+	DeleteAll(ctx context.Context) (int, error)
+}
+
+// Usage is what model calls came to and cost (section 2). The results are the contract's objects.
+type Usage interface {
+	// Report is the last days, today's included.
+	Report(ctx context.Context, days int) (any, error)
+	Cost(ctx context.Context) (any, error)
+	// KeepGoing lifts the budget's stop for this month. Errors: a msg.Conflict fault.
+	KeepGoing(ctx context.Context) (any, error)
+}
+
 // Home answers what a window needs at launch.
 type Home interface {
 	// Bootstrap is the contract's object of GET /api/bootstrap.

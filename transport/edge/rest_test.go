@@ -155,6 +155,15 @@ func TestStatuses(t *testing.T) {
 		"PUT /api/models/roles":                     {{path: "/api/models/roles", body: `{"primary":"a/b","fast":null}`, want: 200}, {path: "/api/models/roles", body: `{"planner":"claude-code/opus"}`, want: 400}, {path: "/api/models/roles", body: `{"primary":5}`, want: 422}},
 		"PUT /api/secrets/{name}":                   {{path: "/api/secrets/openai", body: `{"value":"sk-1"}`, want: 200}, {path: "/api/secrets/chatgpt", body: `{"value":"x"}`, want: 400}, {path: "/api/secrets/openai", body: `{"value":""}`, want: 422}},
 		"POST /api/models/connect/{provider}/check": {{path: "/api/models/connect/openrouter/check", want: 200}, {path: "/api/models/connect/other/check", want: 404}},
+		"GET /api/usage":                            {{path: "/api/usage?days=7", want: 200}, {path: "/api/usage?days=0", want: 422}},
+		"GET /api/usage/cost":                       {{path: "/api/usage/cost", want: 200}},
+		"POST /api/usage/budget/keep-going":         {{path: "/api/usage/budget/keep-going", want: 409}},
+		"GET /api/notifications":                    {{path: "/api/notifications", want: 200}},
+		"POST /api/notifications":                   {{path: "/api/notifications", body: `{"message":"hi"}`, want: 200}, {path: "/api/notifications", body: `{}`, want: 400}},
+		"POST /api/notifications/{id}/read":         {{path: "/api/notifications/a/read", want: 200}, {path: "/api/notifications/gone/read", want: 404}},
+		"POST /api/notifications/read-all":          {{path: "/api/notifications/read-all", want: 200}},
+		"DELETE /api/notifications/{id}":            {{path: "/api/notifications/a", want: 200}},
+		"DELETE /api/notifications":                 {{path: "/api/notifications", want: 200}},
 		"DELETE /api/sessions/{id}":                 {{path: "/api/sessions/none", want: 404}, {path: "/api/sessions/c1", want: 200}},
 	}
 	provoked := map[string][]int{}

@@ -57,6 +57,11 @@ func table(o *Options) []Route {
 		{o.Tools != nil, []Route{
 			{Method: "GET", Path: "/api/tools", Rights: Gateway, Section: "2", handle: (*Server).tools},
 		}},
+		{o.Usage != nil, []Route{
+			{Method: "GET", Path: "/api/usage", Rights: Gateway, Section: "2", handle: (*Server).usage},
+			{Method: "GET", Path: "/api/usage/cost", Rights: Gateway, Section: "2", handle: (*Server).usageCost},
+			{Method: "POST", Path: "/api/usage/budget/keep-going", Rights: Gateway, Section: "2", handle: (*Server).keepGoing},
+		}},
 		{o.Models != nil, []Route{
 			{Method: "GET", Path: "/api/models/providers", Rights: Gateway, Section: "3", handle: (*Server).providers},
 			{Method: "GET", Path: "/api/models/local", Rights: Gateway, Section: "3", handle: (*Server).localModels},
@@ -74,6 +79,14 @@ func table(o *Options) []Route {
 		}},
 		{o.Models != nil, []Route{
 			{Method: "POST", Path: "/api/models/connect/{provider}/check", Rights: Gateway, Section: "3", handle: (*Server).checkProvider},
+		}},
+		{o.Notices != nil, []Route{
+			{Method: "GET", Path: "/api/notifications", Rights: Gateway, Section: "6", handle: (*Server).notifications},
+			{Method: "POST", Path: "/api/notifications", Rights: Gateway | MCP, Section: "6", handle: (*Server).notifyMe},
+			{Method: "POST", Path: "/api/notifications/{id}/read", Rights: Gateway, Section: "6", handle: (*Server).readNotification},
+			{Method: "POST", Path: "/api/notifications/read-all", Rights: Gateway, Section: "6", handle: (*Server).readAllNotifications},
+			{Method: "DELETE", Path: "/api/notifications/{id}", Rights: Gateway, Section: "6", handle: (*Server).deleteNotification},
+			{Method: "DELETE", Path: "/api/notifications", Rights: Gateway, Section: "6", handle: (*Server).deleteNotifications},
 		}},
 		{o.Stop != nil, []Route{
 			{Method: "GET", Path: "/api/stop", Rights: Gateway, Section: "17", handle: (*Server).stopState},
