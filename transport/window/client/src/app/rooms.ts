@@ -1,0 +1,35 @@
+// The rooms of the window. A capability adds one: its routes, its live store, its screens and its commands. The rail shows
+// what is here and nothing else.
+
+import type { Component } from 'svelte'
+import type { ChatEvent } from '../core/wire'
+import { chatsRoom } from '../rooms/chats/room'
+import { filesRoom } from '../rooms/files/room'
+import { healthRoom } from '../rooms/health/room'
+import { settingsRoom } from '../rooms/settings/room'
+import type { App } from './app.svelte'
+
+export interface Command {
+  title: string
+  hint?: string
+  keys?: string // as the list of shortcuts shows them
+  group: string
+  run(): void
+}
+
+export interface Room {
+  id: string
+  title: string
+  icon: string
+  place: 'top' | 'bottom' // of the rail
+  route: string
+  owns(route: string): boolean
+  load(): Promise<{ default: Component }>
+  // store hears every event while the window is open.
+  store?(app: App): { hear?(e: ChatEvent): void }
+  commands?(app: App): Command[]
+  // settings names the sections of the configuration that this room makes real.
+  settings?: string[]
+}
+
+export const rooms: Room[] = [chatsRoom, filesRoom, healthRoom, settingsRoom]

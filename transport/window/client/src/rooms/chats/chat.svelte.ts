@@ -1,0 +1,260 @@
+// One open chat: its state, how it is read, and what the person does in it.
+
+import type { App } from '../../app/app.svelte'
+import { type ChatState, answering, apply, failSend, forget, newChat, resent, rowsRead, send, view } from '../../core/chat'
+import { exportMarkdown, exportName, replyText } from '../../core/export'
+import type { UserItem } from '../../core/items'
+import { titleOf } from '../../core/list'
+import type { ChatEvent, ChatRow, Row } from '../../core/wire'
+import { Refused, call, get, path, saveBlob } from '../../net/api'
+import { Attachments } from './attachments.svelte'
+
+const FIRST_ROWS = 120
+const ALL_ROWS = 100_000
+
+export class Chat {
+  state = $state.raw<ChatState>(newChat(''))
+  items = $derived(view(this.state))
+  model = $state<string | null>(null)
+  untrusted = $state<string | null>(null)
+  draft = $state('')
+  problem = $state('')
+  gone = $state(false)
+  reading = $state(false)
+  find = $state('') // the message to go to
+  attachments: Attachments
+  readonly incognito: boolean
+  private limit = FIRST_ROWS
+  private queue: ChatEvent[] = []
+  private scheduled = false
+  private lastFlush = 0
+  private again = false
+  private closed = false
+  private made: Promise<string> | null = null
+  private looking: ReturnType<typeof setTimeout> | undefined
+
+  constructor(private app: App, id: string, incognito: boolean) {
+    this.incognito = incognito
+    this.state = newChat(id)
+    this.attachments = new Attachments(app)
+    const row = app.chats?.row(id)
+    this.model = row?.model ?? null
+    this.untrusted = row?.untrusted ?? null
+    this.draft = sessionStorage.getItem(this.draftKey) ?? ''
+  }
+
+  get id(): string { return this.state.id }
+  get running(): boolean { return this.state.live !== null }
+  get untouched(): boolean { return this.id === '' && this.state.pending.length === 0 }
+  private get draftKey(): string { return 'sentient.draft.' + (this.incognito ? 'incognito' : this.state.id) }
+
+  write(text: string): void {
+    this.draft = text
+    if (this.incognito) return
+    if (text && text.length < 200_000) sessionStorage.setItem(this.draftKey, text)
+    else sessionStorage.removeItem(this.draftKey)
+  }
+
+  close(): void {
+    this.closed = true
+    clearTimeout(this.looking)
+  }
+
+  patched(change: Partial<ChatRow>): void {
+    if ('model' in change) this.model = change.model ?? null
+    if ('untrusted' in change) this.untrusted = change.untrusted ?? null
+  }
+
+  // connected: rows are read again, for what was missed. After a new start (fresh) what runs is told anew.
+  connected(fresh: boolean): void {
+    if (!this.id) return
+    // Another socket may not see an incognito chat's events until it writes there, so its rows are looked at instead.
+    const blind = this.incognito && this.app.reconnects > 2
+    if (fresh || blind) this.state = { ...this.state, live: null }
+    if (blind) this.look()
+    void this.read()
+  }
+
+  private look(): void {
+    clearTimeout(this.looking)
+    this.looking = setTimeout(() => {
+      if (this.closed || this.running || this.gone) return
+      void this.read()
+      this.look()
+    }, 2000)
+  }
+
+  resent(clientId: string): void { this.state = resent(this.state, clientId) }
+
+  // hear takes events in frames: what came since the last one is applied together.
+  hear(e: ChatEvent): void {
+    const last = this.queue[this.queue.length - 1]
+    if (last && last.type === e.type && last.turn_id === e.turn_id && (e.type === 'text_delta' || e.type === 'thinking_delta') && !e.replay && !last.replay) {
+      this.queue[this.queue.length - 1] = { ...e, text: (last.text ?? '') + (e.text ?? '') }
+    } else this.queue.push(e)
+    if (this.scheduled) return
+    this.scheduled = true
+    // Drawing may take a quarter of the time, however long the reply is.
+    if (document.hidden) setTimeout(() => this.flush(), 100)
+    else if (this.lastFlush > 4) setTimeout(() => this.flush(), Math.min(250, this.lastFlush * 4))
+    else requestAnimationFrame(() => this.flush())
+  }
+
+  private flush(): void {
+    this.scheduled = false
+    const events = this.queue
+    this.queue = []
+    if (this.closed) return
+    const began = performance.now()
+    const before = this.state
+    let s = before
+    for (const e of events) s = apply(s, e, Date.now())
+    if (s !== before) this.state = s
+    for (const e of events) this.tell(e)
+    if (s.stale) void this.read()
+    // The page is drawn in a microtask: measure after it.
+    setTimeout(() => { this.lastFlush = performance.now() - began }, 0)
+  }
+
+  // tell says what happened to those who do not see it.
+  private tell(e: ChatEvent): void {
+    if (e.replay) return
+    const name = this.app.name
+    if (e.type === 'session') this.app.announce(`${name} is answering.`)
+    if (e.type === 'approval_request') this.app.announce(`${name} asks for your permission: ${e.name ?? ''}.`)
+    if (e.type !== 'done') return
+    const last = this.state.items[this.state.items.length - 1]
+    const text = last ? replyText(last) : ''
+    this.app.announce(e.error ? 'The reply failed. ' + e.error : e.cancelled ? 'Stopped.' : `${name} says: ${text.slice(0, 400)}`)
+  }
+
+  // read fetches the stored rows. Rows that were overtaken by events are fetched again.
+  async read(): Promise<void> {
+    if (this.reading) {
+      this.again = true
+      return
+    }
+    this.reading = true
+    try {
+      for (let n = 0; n < 5; n++) {
+        this.again = false
+        const tick = this.state.tick
+        const rows = await get<Row[]>(`${path('api/sessions', this.id, 'messages')}?limit=${this.limit}`)
+        if (this.closed) return
+        if (n < 4 && (this.again || this.state.tick !== tick)) continue
+        this.state = rowsRead(this.state, rows, tick, rows.length >= this.limit && this.limit < ALL_ROWS)
+        this.problem = ''
+        break
+      }
+    } catch (e) {
+      if (e instanceof Refused && e.status === 404) this.gone = true
+      else this.problem = (e as Error).message
+    } finally {
+      this.reading = false
+    }
+  }
+
+  // readAll reads what is older than the first rows.
+  async readAll(): Promise<void> {
+    if (!this.state.more || this.reading) return
+    this.limit = ALL_ROWS
+    await this.read()
+  }
+
+  // submit sends what is in the box. A new chat is made first, so that a message sent again finds the same chat.
+  async submit(): Promise<void> {
+    const text = this.draft.trim()
+    if ((!text && !this.attachments.ready.length) || this.attachments.busy) return
+    const files = this.attachments.take()
+    this.write('')
+    await this.say(text, files)
+  }
+
+  async say(text: string, attachments: string[]): Promise<void> {
+    const clientId = crypto.randomUUID()
+    this.state = send(this.state, clientId, text, attachments, new Date().toISOString())
+    let id = this.id
+    if (!id) {
+      try {
+        id = await (this.made ??= this.make())
+      } catch (e) {
+        this.made = null
+        this.state = failSend(this.state, clientId, (e as Error).message)
+        return
+      }
+    }
+    const message: Record<string, unknown> = { session_id: id, text, client_id: clientId }
+    if (attachments.length) message.attachments = attachments
+    this.app.live?.send({ type: 'chat.send', ...message })
+  }
+
+  private async make(): Promise<string> {
+    const q = new URLSearchParams()
+    if (this.incognito) q.set('incognito', 'true')
+    if (this.model) q.set('model', this.model)
+    const { session_id } = await call<{ session_id: string }>('POST', '/api/sessions' + (q.size ? '?' + q : ''))
+    sessionStorage.removeItem(this.draftKey)
+    this.state = { ...this.state, id: session_id, loaded: true }
+    // An incognito chat has no address to come back to.
+    if (!this.closed && !this.incognito) {
+      this.app.route = '/chat/' + encodeURIComponent(session_id)
+      history.replaceState(null, '', '#' + this.app.route)
+    }
+    return session_id
+  }
+
+  // redo sends a message that was not sent, as a new one.
+  redo(item: UserItem): void {
+    if (item.clientId) {
+      this.app.live?.unsend(item.clientId)
+      this.state = forget(this.state, item.clientId)
+    }
+    void this.say(item.text, item.attachments)
+  }
+
+  discard(item: UserItem): void {
+    if (!item.clientId) return
+    this.app.live?.unsend(item.clientId)
+    this.state = forget(this.state, item.clientId)
+  }
+
+  // edit puts a message into the box: what is sent is a new message.
+  edit(item: { text: string }): void {
+    this.write(item.text)
+    this.app.chats.focusBox()
+  }
+
+  stop(): void {
+    if (!this.app.live?.send({ type: 'chat.cancel', session_id: this.id })) this.app.toast('Not connected: the reply cannot be stopped from here right now.', 'bad')
+  }
+
+  answer(approval: string, decision: string): void {
+    this.state = answering(this.state, approval, decision)
+    if (this.app.live?.send({ type: 'approval.respond', approval_id: approval, decision })) return
+    this.state = answering(this.state, approval, undefined)
+    this.app.toast('Not connected: answer again in a moment.', 'bad')
+  }
+
+  async setModel(model: string | null): Promise<void> {
+    const before = this.model
+    this.model = model
+    if (!this.id) return
+    const ok = await this.app.attempt(() => call('PATCH', path('api/sessions', this.id), { model }))
+    if (!ok) this.model = before
+  }
+
+  async trust(): Promise<void> {
+    const upto = this.state.newest || undefined
+    const r = await this.app.attempt(() => call<{ trusted: boolean; untrusted: string }>('POST', path('api/sessions', this.id, 'trust'), { upto }))
+    if (!r) return
+    this.untrusted = r.untrusted || ''
+    if (!r.trusted) this.app.toast('Something new came in meanwhile: have another look.')
+    void this.read()
+  }
+
+  async save(): Promise<void> {
+    if (this.state.more) await this.readAll()
+    const title = titleOf(this.app.chats.row(this.id))
+    saveBlob(new Blob([exportMarkdown(title, this.app.name, this.app.user, this.items)], { type: 'text/markdown' }), exportName(title))
+  }
+}
