@@ -10,12 +10,25 @@ CC_FOUND := $(shell command -v $${CC:-gcc} || command -v clang)
 .PHONY: help run build test check bench fmt proto go prices clean
 
 help: ## what can be made
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
+	@grep -hE '^[a-z0-9]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9]+):.*## /  make \1\t/' | expand -t 16
 
 go:
 	@command -v $(GO) >/dev/null || { echo "Go is needed (1.26 or newer): https://go.dev/dl"; exit 1; }
 
-build: go ## build bin/sentient and bin/sentient-worker
+$(WINDOW)/node_modules: $(WINDOW)/package-lock.json
+	@echo "Installing what the window is built with ..."
+	@cd $(WINDOW) && npm ci --no-audit --no-fund --loglevel=error && touch node_modules
+
+$(WINDOW_BUILT): $(shell git ls-files $(WINDOW) 2>/dev/null)
+ifneq ($(shell command -v npm),)
+	@$(MAKE) --no-print-directory $(WINDOW)/node_modules
+	@echo "Building the window ..."
+	@cd $(WINDOW) && npm run --silent build
+else
+	@echo "Node.js is not installed (https://nodejs.org), so a small page is served instead of the window."
+endif
+
+build: go $(WINDOW_BUILT) ## build the window, bin/sentient and bin/sentient-worker
 	@echo "Building Sentient (the first time takes a few minutes) ..."
 	@mkdir -p bin
 	@CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/...
@@ -30,6 +43,19 @@ ifneq ($(CC_FOUND),)
 else
 	@echo "No C compiler found, so the race detector is off (on Debian: apt install gcc)."
 	CGO_ENABLED=0 $(GO) test -timeout 15m ./...
+endif
+ifneq ($(shell command -v npm),)
+	@$(MAKE) --no-print-directory $(WINDOW)/node_modules
+	cd $(WINDOW) && npm test
+else
+	@echo "Node.js is not installed (https://nodejs.org), so the window's tests were left out."
+endif
+
+e2e: build ## drive the window in a real Chromium against the real engine
+ifneq ($(CHROMIUM),)
+	cd $(WINDOW) && CHROMIUM=$(CHROMIUM) npm run e2e
+else
+	@echo "Chromium is not installed (on Debian: apt install chromium), so the window is not driven."
 endif
 
 check: go ## formatting, vet, static analysis, import rules, package docs
