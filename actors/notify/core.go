@@ -23,7 +23,7 @@ const (
 	eventDeleted = "notification.deleted"
 )
 
-// Kinds are the kinds a notification may have (section 6; DECISIONS 4 and 9 of the contract).
+// kinds are those a notification may have (section 6; DECISIONS 4).
 var kinds = []string{"info", "task", "approval", "proactive", "skill", "error", "brief", "reminder", "budget", "backup"}
 
 var errGone = msg.NewFault(msg.NotFound, "This notification doesn't exist (anymore).")

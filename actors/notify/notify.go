@@ -54,7 +54,9 @@ func (s *Service) Notify(ctx context.Context, n msg.Notification) (msg.Notificat
 	if err := check(n); err != nil {
 		return msg.Notification{}, err
 	}
-	return ask(ctx, s, func(a *actor, c *change, r journal.Reader) (msg.Notification, error) { return c.make(r, a.o.NewID(), n) })
+	return ask(ctx, s, func(a *actor, c *change, r journal.Reader) (msg.Notification, error) {
+		return c.make(r, a.o.NewID(), n)
+	})
 }
 
 // Later is Notify for an actor, which must not wait: done hears, on another goroutine, whether it is on disk. It must not block.
@@ -71,7 +73,9 @@ func (s *Service) Later(n msg.Notification, done func(error)) {
 // Update merges members into the payload, marks the notification read when read is set, and tells clients
 // (notification.updated). Errors: a msg.NotFound fault.
 func (s *Service) Update(ctx context.Context, id string, members map[string]any, read bool) (msg.Notification, error) {
-	return ask(ctx, s, func(_ *actor, c *change, r journal.Reader) (msg.Notification, error) { return c.update(r, id, members, read) })
+	return ask(ctx, s, func(_ *actor, c *change, r journal.Reader) (msg.Notification, error) {
+		return c.update(r, id, members, read)
+	})
 }
 
 // MarkRead marks one as read and answers how many are unread. Errors: a msg.NotFound fault.
