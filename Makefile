@@ -7,7 +7,11 @@ LDFLAGS := -s -w -X main.version=$(VERSION)
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 CC_FOUND := $(shell command -v $${CC:-gcc} || command -v clang)
 
-.PHONY: help run build test check bench fmt proto go prices clean
+WINDOW := transport/window/client
+WINDOW_BUILT := transport/window/dist/index.html
+CHROMIUM ?= $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
+
+.PHONY: help run build test check bench fmt proto go prices clean e2e
 
 help: ## what can be made
 	@grep -hE '^[a-z0-9]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9]+):.*## /  make \1\t/' | expand -t 16
