@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"time"
 
 	"sentient/actors/msg"
@@ -72,6 +73,8 @@ type Options struct {
 
 	IdleAfter     time.Duration // a chat without work sleeps after this; 0: 2 minutes
 	SnapshotEvery uint64        // events between snapshots; 0: 64
+
+	said *sync.Map // lines that were logged once
 }
 
 // Validate says what is missing.
@@ -88,6 +91,7 @@ func (o *Options) Validate() error {
 	if o.Count == nil {
 		o.Count = func(msg.CountedCall) {}
 	}
+	o.said = &sync.Map{}
 	if o.IdleAfter == 0 {
 		o.IdleAfter = 2 * time.Minute
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"sentient/actors/claudecode"
 	"sentient/actors/msg"
 	pb "sentient/proto/session"
 	"sentient/runtime/work"
@@ -156,10 +157,22 @@ func (o *Options) summary(ctx context.Context, t *Tables, session, upto string, 
 	return upkept{text: strings.TrimSpace(text), upto: rows[len(rows)-1].Id, calls: calls, err: err}
 }
 
-// askFast puts one question to the fast role, trying its fallbacks. Calls are what it took, for the usage.
+// sayOnce logs a line that is worth saying once.
+func (o *Options) sayOnce(text string) {
+	if _, said := o.said.LoadOrStore(text, true); !said {
+		o.Logger.Info(text)
+	}
+}
+
+// askFast puts one question to the fast role, trying its fallbacks, or those that stand in for a Claude Code that only answers
+// chats. Calls are what it took, for the usage.
 func (o *Options) askFast(ctx context.Context, job, system, question string) (text string, calls []msg.CountedCall, err error) {
 	cfg := o.Config()
-	for _, model := range append([]string{RoleModel(cfg, "fast")}, cfg.Models.Fallbacks["fast"]...) {
+	models, standing := claudecode.Fast(&cfg.Models)
+	if standing {
+		o.sayOnce(claudecode.StandingText(RoleModel(cfg, "fast"), models))
+	}
+	for _, model := range models {
 		r, failed := o.Models.Stream(ctx, msg.ModelRequest{Model: model, Role: "fast", System: system, Reasoning: cfg.Models.Reasoning["fast"],
 			ContextLength: o.Models.NumCtx(model, "fast"), Job: job,
 			Messages: []msg.ModelMessage{{Role: "user", Parts: msg.TextPart(question)}}}, func(msg.ModelChunk) error { return nil })
