@@ -32,6 +32,7 @@ type Options struct {
 	Tools      Tools
 	Models     Models
 	Queue      ModelQueue
+	Setup      ModelSetup
 	Secrets    Secrets
 	Usage      Usage
 	Notices    Notifications

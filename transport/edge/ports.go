@@ -100,6 +100,24 @@ type ModelQueue interface {
 	Busy(ctx context.Context) (any, error)
 }
 
+// ModelSetup is what this computer can run, presets, fallbacks, and what a setup still needs (section 3). The results and lines
+// are the contract's objects. Errors are *msg.Fault or *msg.ModelError where a client may see them.
+type ModelSetup interface {
+	Hardware(ctx context.Context, refresh bool) (any, error)
+	// Checkup gives its lines to emit, whose error ends it. It refuses before the first line.
+	Checkup(ctx context.Context, roles map[string]*string, emit func(line any) error) error
+	// Pull downloads a model in Ollama and gives its progress to emit.
+	Pull(ctx context.Context, name string, emit func(line any) error) error
+	// SetFallbacks changes only the roles named.
+	SetFallbacks(ctx context.Context, lists map[string][]string) error
+	Presets(ctx context.Context) (any, error)
+	ApplyPreset(ctx context.Context, name string, localOnly bool) (any, error)
+	UndoPreset(ctx context.Context) (any, error)
+	SavePreset(ctx context.Context, name string, overwrite bool) (any, error)
+	RenamePreset(ctx context.Context, name, to string) (any, error)
+	DeletePreset(ctx context.Context, name string) error
+}
+
 // SecretInfo is a secret's name and whether it is set; never its value (A-328).
 type SecretInfo struct {
 	Name   string  `json:"name"`

@@ -72,6 +72,18 @@ func table(o *Options) []Route {
 		{o.Queue != nil, []Route{
 			{Method: "GET", Path: "/api/models/busy", Rights: Gateway, Section: "3", handle: (*Server).modelBusy},
 		}},
+		{o.Setup != nil, []Route{
+			{Method: "GET", Path: "/api/system/hardware", Rights: Gateway, Section: "3", handle: (*Server).hardware},
+			{Method: "POST", Path: "/api/models/checkup", Rights: Gateway, Section: "3", handle: (*Server).checkup},
+			{Method: "PUT", Path: "/api/models/fallbacks", Rights: Gateway, Section: "3", handle: (*Server).setFallbacks},
+			{Method: "POST", Path: "/api/models/ollama/pull", Rights: Gateway, Section: "3", handle: (*Server).pull},
+			{Method: "GET", Path: "/api/models/presets", Rights: Gateway, Section: "3", handle: (*Server).presets},
+			{Method: "POST", Path: "/api/models/presets/{name}/apply", Rights: Gateway, Section: "3", handle: (*Server).applyPreset},
+			{Method: "POST", Path: "/api/models/presets/undo", Rights: Gateway, Section: "3", handle: (*Server).undoPreset},
+			{Method: "POST", Path: "/api/models/presets", Rights: Gateway, Section: "3", handle: (*Server).savePreset},
+			{Method: "PATCH", Path: "/api/models/presets/{name}", Rights: Gateway, Section: "3", handle: (*Server).renamePreset},
+			{Method: "DELETE", Path: "/api/models/presets/{name}", Rights: Gateway, Section: "3", handle: (*Server).deletePreset},
+		}},
 		{o.Secrets != nil, []Route{
 			{Method: "GET", Path: "/api/secrets", Rights: Gateway, Section: "3", handle: (*Server).secrets},
 			{Method: "PUT", Path: "/api/secrets/{name}", Rights: Gateway, Section: "3", handle: (*Server).setSecret},
