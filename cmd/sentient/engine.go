@@ -17,6 +17,7 @@ import (
 	"sentient/actors/modelqueue"
 	"sentient/actors/msg"
 	"sentient/actors/notify"
+	"sentient/actors/plans"
 	"sentient/actors/session"
 	"sentient/actors/tool"
 	"sentient/actors/usage"
@@ -29,10 +30,12 @@ import (
 	"sentient/storage/journal"
 	"sentient/storage/memstore"
 	"sentient/storage/pebblestore"
+	"sentient/transport/claude"
 	"sentient/transport/edge"
 	"sentient/transport/embed"
 	"sentient/transport/file"
 	"sentient/transport/llm"
+	"sentient/transport/plan"
 	"sentient/transport/web"
 	"sentient/transport/window"
 	"sentient/transport/worker"
@@ -45,6 +48,8 @@ type engine struct {
 	getenv   func(string) string
 	userHome string
 	fatal    func(error)
+
+	endpoints plan.Endpoints
 
 	live     *app.Live
 	file     *app.ConfigFile
@@ -65,6 +70,9 @@ type engine struct {
 	config   *config.Service
 	queue    *modelqueue.Service
 	notices  *notify.Service
+	claude   *claude.Program
+	plans    *plan.Plans
+	memory   *plans.Service
 	usage    atomic.Pointer[usage.Service] // the committer's goroutine reads it
 	finder   *finder
 	registry *registry
@@ -162,7 +170,11 @@ func (e *engine) openOutside(context.Context) error {
 	if err := e.openEmbedding(); err != nil {
 		return err
 	}
-	e.models, err = llm.New(llm.Options{Settings: e.modelSettings, Key: e.keys.get, Env: e.getenv, Allow: e.mayAsk, Counted: e.count, Builtin: e.embedder, Logger: e.log})
+	if err := e.openClaude(); err != nil {
+		return err
+	}
+	e.models, err = llm.New(llm.Options{Settings: e.modelSettings, Key: e.keys.get, Env: e.getenv, Allow: e.mayAsk, Counted: e.count, Builtin: e.embedder,
+		Plan: planOf{e}, Claude: e.claude, Logger: e.log})
 	if err != nil {
 		return err
 	}
@@ -192,7 +204,6 @@ func (e *engine) openOutside(context.Context) error {
 
 // openRooms starts the actors.
 func (e *engine) openRooms(context.Context) error {
-	e.work = work.New(work.Options{Logger: e.log})
 	e.actors = act.New(act.Options{Logger: e.log})
 	e.later("actors", e.actors.Close)
 	e.later("work", e.work.Close)
@@ -203,12 +214,15 @@ func (e *engine) openRooms(context.Context) error {
 	if err := e.openUsage(ids.next); err != nil {
 		return err
 	}
+	if err := e.openPlans(); err != nil {
+		return err
+	}
 	space := workspace.New(e.home.Workspace())
 	key := make([]byte, 32)
 	rand.Read(key)
 	var err error
 	e.config, err = config.New(e.actors, config.Options{Live: e.live, File: e.file, Journal: e.journal, NewID: ids.next, Logger: e.log,
-		Introduce: introduce(space)})
+		Introduce: introduce(space), Adjust: e.moveBack})
 	if err != nil {
 		return err
 	}
@@ -242,7 +256,7 @@ func (e *engine) openGateway(context.Context) error {
 func (e *engine) gatewayOptions(token string) edge.Options {
 	return edge.Options{Version: version, Token: token, Logger: e.log, Bus: e.bus, Log: e.journal, Chats: chatsOf{e.chats, e.finder, e.notices},
 		Config: configOf{e.config}, Onboarding: configOf{e.config}, Files: e.blobs, Attached: e.chats.Attached, Tools: e.registry,
-		Models: modelRoutes{e.models, e.config, e.queue, e.live}, Queue: queueOf{e.queue}, Secrets: secretsOf{e.keys, e.models}, Usage: usageOf{e}, Notices: e.notices, Home: homeOf{e}, Stop: stopOf{}, Window: window.FS(),
+		Models: modelRoutes{e.models, e.config, e.queue, e.live}, Queue: queueOf{e.queue}, Secrets: secretsOf{e.keys, e.models, e.plans}, Plans: plansOf{e}, Usage: usageOf{e}, Notices: e.notices, Home: homeOf{e}, Stop: stopOf{}, Window: window.FS(),
 		OnPresence: e.presence}
 }
 
@@ -255,6 +269,7 @@ func (e *engine) serve(ctx context.Context, ln net.Listener) error {
 	run := func(fn func(context.Context)) { helpers.Go(func() { fn(ctx) }) }
 	run(e.chats.SweepIncognito)
 	run(e.sweepFiles)
+	run(e.sweepClaude)
 	run(e.watchConfig)
 	run(e.queue.Serve)
 	run(e.near.serve)

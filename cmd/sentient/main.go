@@ -11,6 +11,8 @@ import (
 	"syscall"
 
 	"github.com/alecthomas/kong"
+
+	"sentient/transport/plan"
 )
 
 // version is set at build time.
@@ -18,11 +20,13 @@ var version = "0.1.0-dev"
 
 // Main is the program: Parse reads the command line, Run does what it says, Close ends what Run left.
 type Main struct {
+	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	Getenv         func(string) string
 	UserHome       string
 
-	run func(context.Context) error
+	plans plan.Endpoints // where plans are signed in to; the providers' own when empty
+	run   func(context.Context) error
 }
 
 type cli struct {
@@ -30,6 +34,8 @@ type cli struct {
 	Routes  struct{}    `cmd:"" help:"List what the gateway serves, one METHOD PATH a line."`
 	Doctor  doctorFlags `cmd:"" help:"Check what is installed, reachable and writable. Exit status 1 when something must be mended."`
 	Version struct{}    `cmd:"" help:"Print the version."`
+
+	ClaudeCodeTools toolsFlags `cmd:"" name:"claude-code-tools" hidden:"" help:"Show Sentient's tools to Claude Code, which starts this itself."`
 }
 
 type serveFlags struct {
@@ -45,6 +51,10 @@ const description = `Sentient is a personal assistant that runs on your own comp
 
 Start it with "sentient serve" and open the address it prints. Everything it keeps is in one folder:
 SENTIENT_HOME, or .sentient in your home folder.`
+
+type toolsFlags struct {
+	File string `arg:"" help:"The list of tools."`
+}
 
 // exit is how the command line parser says that it is done (help).
 type exit int
@@ -82,6 +92,8 @@ func (m *Main) command(name string, c *cli) func(context.Context) error {
 		return func(ctx context.Context) error { return m.serve(ctx, c.Serve) }
 	case "routes":
 		return func(context.Context) error { return m.routes() }
+	case "claude-code-tools <file>":
+		return func(context.Context) error { return m.claudeCodeTools(c.ClaudeCodeTools.File) }
 	case "doctor":
 		return m.doctor
 	default:
@@ -102,7 +114,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	home, _ := os.UserHomeDir()
-	m := &Main{Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, UserHome: home}
+	m := &Main{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, UserHome: home}
 	err := m.Parse(os.Args[1:])
 	if err == nil {
 		err = m.Run(ctx)

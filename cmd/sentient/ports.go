@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
 
+	"sentient/actors/claudecode"
 	"sentient/actors/config"
 	"sentient/actors/modelqueue"
 	"sentient/actors/msg"
@@ -257,19 +259,23 @@ func (m modelRoutes) Test(ctx context.Context, model, role string) (any, error) 
 	return m.c.Test(ctx, model, role), nil
 }
 
-// Check tries a provider's saved key without spending anything.
+// Check tries the saved key or sign-in of a plan without spending anything.
 func (m modelRoutes) Check(ctx context.Context, provider string) (any, error) {
+	if !slices.Contains([]string{"anthropic", "openrouter", "nous", "chatgpt"}, provider) {
+		return nil, msg.NewFault(msg.NotFound, fmt.Sprintf("There is no plan called %q to check.", provider))
+	}
 	text, err := m.c.CheckProvider(ctx, provider)
 	if me, ok := msg.AsModelError(err); ok {
-		if me.Fault == msg.FaultBadModel {
-			return nil, msg.NewFault(msg.NotFound, fmt.Sprintf("There is no provider called %q.", provider))
-		}
 		return map[string]any{"ok": false, "error": me.Message}, nil
 	}
 	return map[string]any{"ok": err == nil, "detail": text}, err
 }
 
+// SetRoles refuses Claude Code for a role that can't use it.
 func (m modelRoutes) SetRoles(ctx context.Context, roles map[string]*string) (any, error) {
+	if text := claudecode.RefuseRoles(&m.live.Get().Models, roles); text != "" {
+		return nil, msg.NewFault(msg.BadRequest, text)
+	}
 	b, err := json.Marshal(map[string]any{"models": map[string]any{"roles": roles}})
 	if err != nil {
 		return nil, err

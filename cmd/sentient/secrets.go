@@ -14,6 +14,7 @@ import (
 	"sentient/storage/secret"
 	"sentient/transport/edge"
 	"sentient/transport/llm"
+	"sentient/transport/plan"
 )
 
 // keys are the providers' keys as model calls need them: read from the keychain once, then from memory, because a model call
@@ -64,6 +65,7 @@ func openSecrets(home app.Home, userHome string, getenv func(string) string, log
 type secretsOf struct {
 	keys   *keys
 	models *llm.Client
+	plans  *plan.Plans
 }
 
 // List names every secret the engine knows of, and where it comes from.
@@ -112,13 +114,20 @@ func (s secretsOf) Set(ctx context.Context, name, value string) error {
 		return msg.NewFault(msg.Invalid, err.Error())
 	}
 	s.keys.forget(name)
+	s.models.Forget(name)
 	return nil
 }
 
+// Delete removes a key; for the ChatGPT plan it signs out.
 func (s secretsOf) Delete(ctx context.Context, name string) error {
 	if err := s.known(name); err != nil {
 		return err
 	}
+	if name == plan.ChatGPT {
+		return s.plans.SignOut(ctx)
+	}
+	err := s.keys.store.Delete(ctx, name)
 	s.keys.forget(name)
-	return s.keys.store.Delete(ctx, name)
+	s.models.Forget(name)
+	return err
 }

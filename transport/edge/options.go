@@ -34,6 +34,7 @@ type Options struct {
 	Queue      ModelQueue
 	Setup      ModelSetup
 	Secrets    Secrets
+	Plans      Plans
 	Usage      Usage
 	Notices    Notifications
 	Home       Home

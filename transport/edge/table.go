@@ -84,10 +84,23 @@ func table(o *Options) []Route {
 			{Method: "PATCH", Path: "/api/models/presets/{name}", Rights: Gateway, Section: "3", handle: (*Server).renamePreset},
 			{Method: "DELETE", Path: "/api/models/presets/{name}", Rights: Gateway, Section: "3", handle: (*Server).deletePreset},
 		}},
+		{o.Plans != nil, []Route{
+			{Method: "GET", Path: "/api/models/claude-code", Rights: Gateway, Section: "3", handle: (*Server).claudeCode},
+		}},
 		{o.Secrets != nil, []Route{
 			{Method: "GET", Path: "/api/secrets", Rights: Gateway, Section: "3", handle: (*Server).secrets},
 			{Method: "PUT", Path: "/api/secrets/{name}", Rights: Gateway, Section: "3", handle: (*Server).setSecret},
 			{Method: "DELETE", Path: "/api/secrets/{name}", Rights: Gateway, Section: "3", handle: (*Server).deleteSecret},
+		}},
+		{o.Plans != nil, []Route{
+			{Method: "POST", Path: "/api/models/connect/openrouter", Rights: Gateway, Section: "3", handle: (*Server).connectOpenRouter},
+			{Method: "GET", Path: "/api/models/connect/openrouter/{state}", Rights: Gateway, Section: "3", handle: (*Server).openRouterStatus},
+			{Method: "GET", Path: "/api/models/connect/chatgpt", Rights: Gateway, Section: "3", handle: (*Server).chatGPTAccount},
+			{Method: "POST", Path: "/api/models/connect/chatgpt/welcome", Rights: Gateway, Section: "3", handle: (*Server).welcomed},
+			{Method: "POST", Path: "/api/models/connect/chatgpt", Rights: Gateway, Section: "3", handle: (*Server).connectChatGPT},
+			{Method: "GET", Path: "/api/models/connect/chatgpt/{state}", Rights: Gateway, Section: "3", handle: (*Server).chatGPTStatus},
+			{Method: "DELETE", Path: "/api/models/connect/chatgpt", Rights: Gateway, Section: "3", handle: (*Server).signOut},
+			{Method: "GET", Path: "/api/models/catalog/{provider}", Rights: Gateway, Section: "3", handle: (*Server).catalog},
 		}},
 		{o.Models != nil, []Route{
 			{Method: "POST", Path: "/api/models/connect/{provider}/check", Rights: Gateway, Section: "3", handle: (*Server).checkProvider},
