@@ -64,7 +64,7 @@ func options(t testing.TB, f *fakeChats) Options {
 	t.Cleanup(func() { _ = files.Close() })
 	rest := &fakeRest{saved: map[string]string{}}
 	return Options{Version: "9.9", Token: token, MCPToken: "the-mcp-token", Bus: f.bus, Log: f.j, Chats: f, Config: fakeConfig{}, Onboarding: rest,
-		Files: files, Tools: rest, Models: rest, Queue: rest, Secrets: rest, Plans: &fakePlans{}, Setup: &fakeSetup{}, Usage: fakeUsage{}, Notices: &fakeNotices{}, Home: rest, Stop: rest}
+		Files: files, Tools: rest, Models: rest, Queue: rest, Secrets: rest, Setup: &fakeSetup{}, Plans: &fakePlans{}, Usage: fakeUsage{}, Notices: &fakeNotices{}, Home: rest, Stop: rest}
 }
 
 // serve runs a gateway on a real port.

@@ -3,6 +3,7 @@ package edge
 import (
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"regexp"
@@ -175,6 +176,7 @@ func TestStatuses(t *testing.T) {
 		"DELETE /api/notifications":                  {{path: "/api/notifications", want: 200}},
 		"DELETE /api/sessions/{id}":                  {{path: "/api/sessions/none", want: 404}, {path: "/api/sessions/c1", want: 200}},
 	}
+	maps.Copy(probes, setupProbes)
 	provoked := map[string][]int{}
 	for key, list := range probes {
 		method, _, _ := strings.Cut(key, " ")

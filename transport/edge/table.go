@@ -72,6 +72,9 @@ func table(o *Options) []Route {
 		{o.Queue != nil, []Route{
 			{Method: "GET", Path: "/api/models/busy", Rights: Gateway, Section: "3", handle: (*Server).modelBusy},
 		}},
+		{o.Plans != nil, []Route{
+			{Method: "GET", Path: "/api/models/claude-code", Rights: Gateway, Section: "3", handle: (*Server).claudeCode},
+		}},
 		{o.Setup != nil, []Route{
 			{Method: "GET", Path: "/api/system/hardware", Rights: Gateway, Section: "3", handle: (*Server).hardware},
 			{Method: "POST", Path: "/api/models/checkup", Rights: Gateway, Section: "3", handle: (*Server).checkup},
@@ -83,9 +86,6 @@ func table(o *Options) []Route {
 			{Method: "POST", Path: "/api/models/presets", Rights: Gateway, Section: "3", handle: (*Server).savePreset},
 			{Method: "PATCH", Path: "/api/models/presets/{name}", Rights: Gateway, Section: "3", handle: (*Server).renamePreset},
 			{Method: "DELETE", Path: "/api/models/presets/{name}", Rights: Gateway, Section: "3", handle: (*Server).deletePreset},
-		}},
-		{o.Plans != nil, []Route{
-			{Method: "GET", Path: "/api/models/claude-code", Rights: Gateway, Section: "3", handle: (*Server).claudeCode},
 		}},
 		{o.Secrets != nil, []Route{
 			{Method: "GET", Path: "/api/secrets", Rights: Gateway, Section: "3", handle: (*Server).secrets},
