@@ -2,6 +2,7 @@ package session
 
 import (
 	"encoding/json"
+	"strings"
 
 	"sentient/actors/agent"
 	"sentient/actors/count"
@@ -239,7 +240,7 @@ func openCalls(rows []*pb.MessageRow, changing map[string]bool) (open []agent.Se
 // Render writes a kept note as a wire event without its last brace. False: there is nothing (more) to show.
 func (t *Tables) Render(r journal.Reader, e journal.Entry) ([]byte, bool) {
 	n, ok := decodeNote(e)
-	if !ok || e.Type == NoteStored || e.Type == NoteRemoved || e.Type == count.Note {
+	if !ok || e.Type == NoteStored || e.Type == NoteRemoved || e.Type == count.Note || strings.HasSuffix(e.Type, "_delta") {
 		return nil, false
 	}
 	if n.Turn == "" { // a domain event

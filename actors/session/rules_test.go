@@ -368,3 +368,16 @@ func TestFullDisk(t *testing.T) {
 		}
 	})
 }
+
+// What the engine says itself after results comes after them.
+func TestTheEnginesOwnWordsComeLast(t *testing.T) {
+	inHouse(t, func(t *testing.T, h *house) {
+		h.cfg.Models.MaxToolRounds = 1
+		h.models.next(calls(toolCall("c1", "look", "{}")))
+		h.send(msg.Send{Text: "go"})
+		h.wait(3 * time.Second)
+		if got := h.kinds(); got != "session usage tool_call tool_progress tool_result text_delta done" {
+			t.Fatal(got)
+		}
+	})
+}

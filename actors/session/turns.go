@@ -5,6 +5,8 @@ import (
 	"errors"
 	"strings"
 
+	"google.golang.org/protobuf/proto"
+
 	"sentient/actors/agent"
 	"sentient/actors/count"
 	"sentient/actors/msg"
@@ -140,11 +142,15 @@ func (c *change) take(o agent.Out) {
 }
 
 func (c *change) show(turn string, o agent.Show) {
-	if o.Thinking != "" {
-		c.before = append(c.before, delta(c.chat.id, turn, "thinking_delta", o.Thinking))
-	}
-	if o.Text != "" {
-		c.before = append(c.before, delta(c.chat.id, turn, "text_delta", o.Text))
+	for _, d := range []struct{ kind, text string }{{"thinking_delta", o.Thinking}, {"text_delta", o.Text}} {
+		switch {
+		case d.text == "":
+		case len(c.notes) > 0: // what the engine says after results comes after them
+			data, _ := proto.Marshal(&pb.Note{Turn: turn})
+			c.notes = append(c.notes, journal.Note{Type: d.kind, Topic: c.chat.id, Data: data, Live: delta(c.chat.id, turn, d.kind, d.text)})
+		default:
+			c.before = append(c.before, delta(c.chat.id, turn, d.kind, d.text))
+		}
 	}
 }
 

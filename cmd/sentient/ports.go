@@ -37,11 +37,8 @@ type modelsOf struct {
 	live  *app.Live
 }
 
-// shortID: providers that invent long ids never repeat one; short ones ("call_0") come again in the next turn.
-const shortID = 16
-
-// Stream waits for a local model's turn and holds it until the last chunk. It gives every call an id that no other call has:
-// results, files and approvals are found by it.
+// Stream waits for a local model's turn and holds it until the last chunk. It gives every call an id of our own, because a
+// model may use one twice and results, files and approvals are found by it.
 func (m modelsOf) Stream(ctx context.Context, r msg.ModelRequest, emit func(msg.ModelChunk) error) (msg.ModelResult, error) {
 	release, err := queued(ctx, m.queue, m.live, r)
 	if err != nil {
@@ -49,13 +46,8 @@ func (m modelsOf) Stream(ctx context.Context, r msg.ModelRequest, emit func(msg.
 	}
 	defer release()
 	res, err := m.Client.Stream(ctx, r, emit)
-	seen := map[string]bool{}
 	for i := range res.Calls {
-		c := &res.Calls[i]
-		if len(c.ID) < shortID || seen[c.ID] {
-			c.ID = "call_" + m.newID()
-		}
-		seen[c.ID] = true
+		res.Calls[i].ID = "call_" + m.newID()
 	}
 	return res, err
 }

@@ -136,6 +136,9 @@ var (
 	ErrFull    = errors.New("the disk is full: free some space, then try again")
 )
 
+// ErrReserve is the ErrFull of a disk that is below its reserve and still has that: a delete is taken, because it makes room.
+var ErrReserve = fmt.Errorf("%w", ErrFull)
+
 // ConflictError: somebody else appended to the stream. The writer must reload; it is never retried blindly.
 type ConflictError struct {
 	Stream           Stream

@@ -130,6 +130,9 @@ func (w *writer) admit(a *Append) (st state, born bool, err error) {
 		if err = w.broken; err == nil {
 			err = w.noRoom
 		}
+		if a.Delete && errors.Is(err, ErrReserve) {
+			err = nil
+		}
 	}
 	return st, born, err
 }

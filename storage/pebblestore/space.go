@@ -50,8 +50,11 @@ func (s *space) room() error {
 		s.checked = now
 		s.look()
 	}
-	if s.refuse || s.full.Load() {
+	switch {
+	case s.full.Load():
 		return journal.ErrFull
+	case s.refuse:
+		return journal.ErrReserve
 	}
 	return nil
 }

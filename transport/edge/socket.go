@@ -21,7 +21,7 @@ import (
 const (
 	closeGoingAway = websocket.CloseGoingAway
 	closeTooSlow   = websocket.CloseTryAgainLater // 1013
-	closeFor       = 5 * time.Second              // to say goodbye, and for the client to answer
+	closeFor       = time.Second                  // to say goodbye, and for the client to answer
 )
 
 // socket is one /ws connection. run is its only reader and owns it; a writer goroutine exists while something waits.
