@@ -25,6 +25,10 @@ import (
 const beTheProgram = "SENTIENT_TEST_RUNS_THE_PROGRAM"
 
 func TestMain(m *testing.M) {
+	if os.Getenv(beClaude) != "" {
+		fakeClaude()
+		return
+	}
 	if os.Getenv(beTheProgram) != "" {
 		main()
 		return
