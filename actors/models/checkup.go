@@ -167,10 +167,10 @@ func (u *checkup) effective(role string) (model *string, inherits bool) {
 func isClaudeCode(model string) bool { return providerOf(model) == "claude-code" }
 
 func (u *checkup) refusal(role string) string {
-	if u.o.ClaudeCode == nil {
-		return "" // then it cannot answer at all, and the main role says so
+	if u.o.ClaudeRefusal == nil {
+		return ""
 	}
-	return u.o.ClaudeCode.Refusal(role)
+	return u.o.ClaudeRefusal(role)
 }
 
 // role tries one role's model.

@@ -16,9 +16,18 @@ import (
 	"sentient/transport/llm/llmtest"
 )
 
-type realModels struct{ *llm.Client }
+type realModels struct {
+	*llm.Client
+	claude bool
+}
 
-func (m realModels) Name(model string) string      { return m.DisplayName(model) }
+func (m realModels) Name(model string) string { return m.DisplayName(model) }
+func (m realModels) Available(ctx context.Context, model string) error {
+	if isClaudeCode(model) && m.claude {
+		return nil
+	}
+	return m.Client.Available(ctx, model)
+}
 func (m realModels) ProviderName(id string) string { return llm.ProviderName(id) }
 
 // heldConfig is a configuration that a check-up must not change.
@@ -60,7 +69,8 @@ type bench struct {
 	down   bool
 	asked  map[string]*string
 	embed  func(context.Context, string) (int, error)
-	claude ClaudeCode
+	claude func(role string) string
+	ready  bool // Claude Code can answer
 }
 
 type outcome struct {
@@ -105,7 +115,7 @@ func (b *bench) run(t *testing.T, check func(t *testing.T, o outcome)) {
 		}
 		defer c.Close()
 		n := 0
-		o := Options{Config: heldConfig{t, cfg}, Models: realModels{c}, Embed: b.embed, ClaudeCode: b.claude, NewID: func() string { n++; return fmt.Sprint(n) },
+		o := Options{Config: heldConfig{t, cfg}, Models: realModels{c, b.ready}, Embed: b.embed, ClaudeRefusal: b.claude, NewID: func() string { n++; return fmt.Sprint(n) },
 			Hardware: func(context.Context, bool) msg.Hardware { return b.hw }, KeySet: func(context.Context, string) bool { return false }}
 		out := outcome{by: map[string]RoleResult{}}
 		began := time.Now()
@@ -431,32 +441,30 @@ func TestCheckupContextAndGPU(t *testing.T) {
 	}
 }
 
-type fakeClaude struct{ notReady string }
-
-func (fakeClaude) Refusal(role string) string {
+func chatsOnly(role string) string {
 	if role == "primary" || role == "voice" || role == "vision" {
 		return ""
 	}
 	return "Claude Code only answers your chats, so it can't serve the " + role + " role."
 }
-func (f fakeClaude) Ready(context.Context) string { return f.notReady }
 
 // A-301: an empty role whose main model refuses it is checked with that model, and nothing is called.
 func TestCheckupOfClaudeCode(t *testing.T) {
 	have := []llmtest.Model{{Name: "qwen3:8b", Family: "q", Context: 40960}}
 	for name, c := range map[string]struct {
-		claude                    ClaudeCode
+		claude                    func(string) string
+		ready                     bool
 		fast                      string
 		primary, planner, fastGot string
 		action                    string
 	}{
-		"a background model of another kind": {fakeClaude{}, "lm_studio/m", "connection:pass", "connection:fail", "connection:pass reply:pass tools:pass json:pass", `{"kind":"use_model","role":"planner","model":"lm_studio/m","label":"Use m"}`},
-		"everything is Claude Code":          {fakeClaude{}, "claude-code/haiku", "connection:pass", "connection:fail", "connection:fail", `{"kind":"use_model","role":"planner","model":"ollama_chat/qwen3:8b","label":"Use qwen3:8b"}`},
-		"it is not ready":                    {fakeClaude{"Claude Code is not installed."}, "lm_studio/m", "connection:fail", "connection:fail", "connection:pass reply:pass tools:pass json:pass", `{"kind":"use_model","role":"planner","model":"lm_studio/m","label":"Use m"}`},
-		"not in this engine":                 {nil, "lm_studio/m", "connection:fail", "", "connection:pass reply:pass tools:pass json:pass", "null"},
+		"a background model of another kind": {chatsOnly, true, "lm_studio/m", "connection:pass", "connection:fail", "connection:pass reply:pass tools:pass json:pass", `{"kind":"use_model","role":"planner","model":"lm_studio/m","label":"Use m"}`},
+		"everything is Claude Code":          {chatsOnly, true, "claude-code/haiku", "connection:pass", "connection:fail", "connection:fail", `{"kind":"use_model","role":"planner","model":"ollama_chat/qwen3:8b","label":"Use qwen3:8b"}`},
+		"it is not ready":                    {chatsOnly, false, "lm_studio/m", "connection:fail", "connection:fail", "connection:pass reply:pass tools:pass json:pass", `{"kind":"use_model","role":"planner","model":"lm_studio/m","label":"Use m"}`},
+		"nothing is refused":                 {nil, false, "lm_studio/m", "connection:fail", "", "connection:pass reply:pass tools:pass json:pass", "null"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := bench{hw: gpu8, claude: c.claude, server: llmtest.Options{Models: have},
+			b := bench{hw: gpu8, claude: c.claude, ready: c.ready, server: llmtest.Options{Models: have},
 				asked: map[string]*string{"primary": model("claude-code/sonnet"), "fast": &c.fast, "planner": nil, "vision": nil}}
 			b.run(t, func(t *testing.T, o outcome) {
 				p := o.by["planner"]

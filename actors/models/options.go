@@ -42,14 +42,6 @@ type Plan interface {
 	Everyday(ctx context.Context) (model string, err error)
 }
 
-// ClaudeCode says what the person's own Claude Code may do.
-type ClaudeCode interface {
-	// Refusal is why its models may not serve a role, as one sentence; "" when they may.
-	Refusal(role string) string
-	// Ready is why it cannot answer at all, as one sentence; "" when it can.
-	Ready(ctx context.Context) string
-}
-
 // Options of the room.
 type Options struct {
 	Config   Config
@@ -60,9 +52,11 @@ type Options struct {
 	// KeySet says whether a provider's key is set.
 	KeySet func(ctx context.Context, provider string) bool
 	// Embed tries an embedding model and gives the length of its vectors; nil: it cannot be tried.
-	Embed      func(ctx context.Context, model string) (int, error)
-	Plan       Plan       // nil: nobody can sign in
-	ClaudeCode ClaudeCode // nil: it is not available
+	Embed func(ctx context.Context, model string) (int, error)
+	Plan  Plan // nil: nobody can sign in
+	// ClaudeRefusal is why models of the person's own Claude Code may not serve a role, as one sentence; "" when they may. Nil: they
+	// may everywhere.
+	ClaudeRefusal func(role string) string
 	// Count counts a finished model call of the check-up; nil leaves it out.
 	Count  func(msg.CountedCall)
 	NewID  func() string

@@ -95,7 +95,7 @@ func (x *probe) request(system, text string) msg.ModelRequest {
 func (x *probe) ask(ctx context.Context, r msg.ModelRequest) (msg.ModelResult, error) {
 	res, err := x.o.Models.Stream(ctx, r, func(msg.ModelChunk) error { return nil })
 	if res.Usage.Known {
-		x.o.Count(msg.CountedCall{Model: x.model, Role: x.role, Source: "checkup", Usage: res.Usage})
+		x.o.Count(msg.CountedCall{Model: x.model, Role: x.role, Source: "background", Usage: res.Usage})
 	}
 	return res, err
 }
@@ -174,11 +174,7 @@ func (x *probe) connection(ctx context.Context) *Check {
 // claudeCode reports without calling it, because each call counts against the person's plan.
 func (x *probe) claudeCode(ctx context.Context) *Check {
 	why := x.refusal(x.role)
-	switch {
-	case why != "":
-	case x.o.ClaudeCode != nil:
-		why = x.o.ClaudeCode.Ready(ctx)
-	default:
+	if why == "" {
 		if err := x.o.Models.Available(ctx, x.model); err != nil {
 			why = err.Error()
 		}

@@ -25,7 +25,7 @@ func New(sys *act.System, o Options) (*Service, error) {
 		return nil, errors.New("models: Journal and Work are needed")
 	}
 	s := &Service{o: o}
-	s.ref = sys.Single("models", func() act.Behavior { return &actor{o: &s.o} })
+	s.ref = sys.Single("presets", func() act.Behavior { return &actor{o: &s.o} })
 	return s, nil
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"sentient/actors/config"
 	"sentient/actors/modelqueue"
+	"sentient/actors/models"
 	"sentient/actors/msg"
 	"sentient/actors/notify"
 	"sentient/actors/plans"
@@ -34,6 +35,7 @@ import (
 	"sentient/transport/edge"
 	"sentient/transport/embed"
 	"sentient/transport/file"
+	"sentient/transport/hardware"
 	"sentient/transport/llm"
 	"sentient/transport/plan"
 	"sentient/transport/web"
@@ -69,6 +71,8 @@ type engine struct {
 	chats    *session.Service
 	config   *config.Service
 	queue    *modelqueue.Service
+	computer *hardware.Detector
+	setups   *models.Service
 	notices  *notify.Service
 	claude   *claude.Program
 	plans    *plan.Plans
@@ -226,6 +230,9 @@ func (e *engine) openRooms(context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err = e.openSetup(ids.next); err != nil {
+		return err
+	}
 	e.chats, err = session.New(e.actors, session.Options{Journal: e.journal, Bus: e.bus, Work: e.work, Models: modelsOf{e.models, ids.next, e.queue, e.live}, Registry: e.registry.get,
 		Files: filesOf{e.blobs, e.files, e.log}, Workspace: promptOf{space, e.live, e.log}, Config: e.live.Get, Count: e.count, Marker: tool.NewMarker(key), Similarity: e.near.similarity, NewID: ids.next, Logger: e.log})
 	if err != nil {
@@ -235,12 +242,7 @@ func (e *engine) openRooms(context.Context) error {
 		return err
 	}
 	e.later("search", e.finder.close)
-	e.health.Register("chats", func(context.Context) (any, error) {
-		if p := e.chats.Parked(); len(p) > 0 {
-			return p, fmt.Errorf("%d chats keep failing and were set aside", len(p))
-		}
-		return nil, nil
-	})
+	e.watchHealth()
 	return e.chats.Settle()
 }
 
@@ -256,7 +258,7 @@ func (e *engine) openGateway(context.Context) error {
 func (e *engine) gatewayOptions(token string) edge.Options {
 	return edge.Options{Version: version, Token: token, Logger: e.log, Bus: e.bus, Log: e.journal, Chats: chatsOf{e.chats, e.finder, e.notices},
 		Config: configOf{e.config}, Onboarding: configOf{e.config}, Files: e.blobs, Attached: e.chats.Attached, Tools: e.registry,
-		Models: modelRoutes{e.models, e.config, e.queue, e.live}, Queue: queueOf{e.queue}, Secrets: secretsOf{e.keys, e.models, e.plans}, Plans: plansOf{e}, Usage: usageOf{e}, Notices: e.notices, Home: homeOf{e}, Stop: stopOf{}, Window: window.FS(),
+		Models: modelRoutes{e.models, e.config, e.queue, e.live}, Queue: queueOf{e.queue}, Setup: setupOf{e}, Secrets: secretsOf{e.keys, e.models, e.plans}, Plans: plansOf{e}, Usage: usageOf{e}, Notices: e.notices, Home: homeOf{e}, Stop: stopOf{}, Window: window.FS(),
 		OnPresence: e.presence}
 }
 

@@ -45,7 +45,9 @@ type serveFlags struct {
 	Log  string `help:"What to log: debug, info, warn or error." enum:"debug,info,warn,error" default:"info"`
 }
 
-type doctorFlags struct{}
+type doctorFlags struct {
+	Models bool `help:"Try the model of every role and print what works as a table. This asks the models, so it may cost a little."`
+}
 
 const description = `Sentient is a personal assistant that runs on your own computer.
 
@@ -95,6 +97,9 @@ func (m *Main) command(name string, c *cli) func(context.Context) error {
 	case "claude-code-tools <file>":
 		return func(context.Context) error { return m.claudeCodeTools(c.ClaudeCodeTools.File) }
 	case "doctor":
+		if c.Doctor.Models {
+			return m.doctorModels
+		}
 		return m.doctor
 	default:
 		return func(context.Context) error {
