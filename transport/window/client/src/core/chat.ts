@@ -6,15 +6,18 @@
 //  - A live reply met midway continues the stored rounds before it, cut where the two share a call, a text or the last row.
 //  - A message of this window stands until a stored row or an acknowledgement takes its place; its client_id makes sending
 //    it again harmless.
-//  - Rows are only believed when nothing durable happened while they were fetched ("tick"); otherwise they are read again.
+//  - Rows are exact when the socket answered a ping sent after they came and nothing durable happened since they were asked
+//    for ("tick"): then rows and events tell of the same moment. Other rows are shown too, and read again.
 
-import { type Ending, type Item, type Part, type PendingStatus, type ReplyItem, type ToolPart, type UserItem, endingOf, fold, resultState } from './items'
-import type { Ask, ChatEvent, Row } from './wire'
+import { type Ending, type Item, type Part, type PendingStatus, type ReplyItem, type Starter, type ToolPart, type UserItem, endingOf, resultState } from './items'
+import { dropSince } from './reread'
+import type { Ask, ChatEvent } from './wire'
 
 export interface Live {
   turn: string
   whole: boolean // seen from its start
-  since: string // newest stored row known when it started
+  since: string // its stored rows are newer than this one
+  starter: Starter | null // or than the row of this message
   parts: Part[]
   started: number
 }
@@ -43,9 +46,11 @@ export interface ChatState {
   items: Item[]
   live: Live | null
   pending: Pending[]
-  ended: string[]
-  tick: number
-  newest: string
+  claimed: [clientId: string, row: string][] // messages whose row came before their acknowledgement
+  ended: string[] // turns that are over
+  tick: number // counts durable events
+  rowsTick: number // tick when rows were read last
+  newest: string // newest stored row known
   meter: Meter | null
   loaded: boolean
   more: boolean // older rows exist than were read
@@ -53,7 +58,7 @@ export interface ChatState {
 }
 
 export const newChat = (id: string): ChatState => ({
-  id, items: [], live: null, pending: [], ended: [], tick: 0, newest: '', meter: null, loaded: false, more: false, stale: false,
+  id, items: [], live: null, pending: [], claimed: [], ended: [], tick: 0, rowsTick: -1, newest: '', meter: null, loaded: false, more: false, stale: false,
 })
 
 const PROGRESS_KEPT = 20_000
@@ -106,28 +111,40 @@ export function apply(s: ChatState, e: ChatEvent, now = 0): ChatState {
 
 const PARTS = new Set(['thinking_delta', 'text_delta', 'tool_call', 'tool_progress', 'tool_result', 'approval_request', 'user_interjection', 'notice'])
 
-function start(s: ChatState, turn: string, whole: boolean, now: number): ChatState {
+function start(s: ChatState, turn: string, whole: boolean, now: number, starter: Starter | null = null, since = s.newest): ChatState {
   if (s.live) s = freeze(s, s.live, 'done', '', null)
-  return { ...s, live: { turn, whole, since: s.newest, parts: [], started: now }, stale: s.stale || !whole }
+  return { ...s, live: { turn, whole, since, starter, parts: [], started: now }, stale: s.stale || !whole }
 }
 
 function onSession(s: ChatState, e: ChatEvent, now: number): ChatState {
   const turn = e.turn_id ?? ''
   const mine = e.client_id ? s.pending.find(p => p.clientId === e.client_id) : undefined
+  const claimed = e.client_id && !e.replay ? s.claimed.find(([id]) => id === e.client_id) : undefined
+  let whole = !e.replay && s.loaded && !s.stale && s.rowsTick < s.tick - 1
+  let starter: Starter | null = null
+  let since = s.newest
   if (mine && (mine.tries > 1 || e.replay)) {
     // It may be the acknowledgement of a turn that is long over. What runs, the engine tells by itself.
     s = { ...s, stale: true }
     if (!e.replay) return s
   } else if (mine) {
-    const item: UserItem = { kind: 'user', key: 'c:' + mine.clientId, id: '', text: mine.text, attachments: mine.attachments, name: '', at: mine.at, local: { tick: s.tick, since: mine.after } }
+    const item: UserItem = { kind: 'user', key: 'c:' + mine.clientId, id: '', text: mine.text, attachments: mine.attachments, name: '', at: mine.at, local: { tick: s.tick, since: mine.after, starter: null } }
+    starter = { text: mine.text, attachments: mine.attachments, after: mine.after }
+    whole = true
     s = { ...forget(s, mine.clientId), items: [...s.items, item] }
+  } else if (claimed && s.live?.turn !== turn && !s.ended.includes(turn)) {
+    // Rows were read that are ahead of the events: what they say of this reply comes again.
+    whole = true
+    since = claimed[1]
+    s = { ...s, items: dropSince(s.items, since), claimed: s.claimed.filter(c => c !== claimed) }
   } else if (!e.replay && turn && s.live?.turn !== turn && !s.ended.includes(turn)) {
     s = { ...s, stale: true } // somebody wrote in another window: the words come with the rows
   }
-  if (s.pending.some(p => p.status === 'queued') && !e.replay) s = { ...s, stale: true } // they may be in this turn
+  // Messages that waited start a turn together, also those of other windows; only the first is named.
+  if (!e.replay && (mine?.status === 'queued' || s.pending.some(p => p.status === 'queued'))) s = { ...s, stale: true }
   if (!turn || s.ended.includes(turn)) return s
   if (s.live?.turn === turn) return e.replay ? { ...s, live: { ...s.live, whole: false, parts: [] }, stale: true } : s
-  return start(s, turn, !e.replay, now)
+  return start(s, turn, whole, now, starter, since)
 }
 
 function onError(s: ChatState, e: ChatEvent, now: number): ChatState {
@@ -228,7 +245,8 @@ function onDone(s: ChatState, e: ChatEvent, now: number): ChatState {
   if (Array.isArray(e.dropped)) s = dropQueued(s, e.dropped)
   if (!turn || s.ended.includes(turn)) return s
   if (s.live?.turn === turn) return finish(s, e)
-  s = { ...s, ended: [...s.ended, turn].slice(-100) }
+  const newest = e.message_id && e.message_id > s.newest ? e.message_id : s.newest
+  s = { ...s, ended: [...s.ended, turn].slice(-100), newest }
   return mine || now < 0 ? s : { ...s, stale: true } // a turn this window saw nothing of
 }
 
@@ -274,7 +292,7 @@ function freeze(s: ChatState, live: Live, end: Ending, messageId: string, e: Cha
   const item: ReplyItem = {
     kind: 'reply', key: base?.key ?? 't:' + live.turn, ids: [...(base?.ids ?? []), ...(messageId ? [messageId] : [])],
     parts: merge(base?.parts ?? [], live.parts, messageId), end, sources: e?.sources ?? [], memories: e?.memory_sources ?? [],
-    at: base?.at ?? '', local: live.whole ? { tick: s.tick, since: live.since } : undefined,
+    at: base?.at ?? '', local: live.whole ? { tick: s.tick, since: live.since, starter: live.starter } : undefined,
   }
   const keep = item.parts.length > 0 || end !== 'done'
   return {
@@ -297,82 +315,13 @@ export function merge(stored: Part[], live: Part[], messageId = ''): Part[] {
   const first = live.find(p => p.type === 'text' || p.type === 'tool')
   const text = first?.type === 'text' ? first.text : ''
   const shared = stored.find(p => (p.row && p.row === messageId) || (p.type === 'tool' && calls.has(p.id)) || (p.type === 'text' && text !== '' && p.text === text))
+    ?? stored.findLast(p => p.type === 'text' && text !== '' && p.text.startsWith(text))
   if (!shared) return [...stored, ...live]
   const cut = stored.findIndex(p => p.row === shared.row)
-  return [...stored.slice(0, cut), ...live]
-}
-
-// rowsRead takes what was read from the store. tick is the state's tick when the reading began.
-export function rowsRead(s: ChatState, rows: readonly Row[], tick: number, more: boolean): ChatState {
-  let items = fold(rows)
-  const newest = rows.length ? rows[rows.length - 1]!.id : ''
-  const late = s.items.filter(i => i.kind !== 'mark' && i.local && i.local.tick > tick)
-  const known = new Set(rows.map(r => r.id))
-  const unseen = late.filter((i): i is ReplyItem => i.kind === 'reply' && !i.ids.some(id => known.has(id)))
-  if (s.live?.whole) items = dropSince(items, s.live.since)
-  for (const r of unseen) items = dropSince(items, r.local!.since)
-  const claimed = new Set<string>()
-  const lateUsers = late.filter((i): i is UserItem => i.kind === 'user' && !claim(items, claimed, i.text, i.attachments, i.local!.since))
-  const pending = s.pending.filter(p => p.status === 'failed' || p.status === 'dropped' || !claim(items, claimed, p.text, p.attachments, p.after) && !steered(items, claimed, p))
-  items = rekey(s.items, items)
-  const locals = late.filter(i => (i.kind === 'reply' ? unseen.includes(i) : lateUsers.includes(i as UserItem)))
-  return { ...s, items: [...items, ...locals], pending, newest: newest > s.newest ? newest : s.newest, loaded: true, more, stale: false }
-}
-
-// dropSince removes the stored parts of a reply that this window saw from its start.
-function dropSince(items: Item[], since: string): Item[] {
-  const out: Item[] = []
-  for (const i of items) {
-    if (i.kind !== 'reply' || !i.parts.some(p => (p.row ?? '') > since)) { out.push(i); continue }
-    const parts = i.parts.filter(p => (p.row ?? '') <= since)
-    if (parts.length) out.push({ ...i, parts })
-  }
-  return out
-}
-
-function same(a: string[], b: string[]): boolean {
-  return a.length === b.length && a.every((x, i) => x === b[i])
-}
-
-// claim finds the stored row of a message that this window sent.
-function claim(items: Item[], claimed: Set<string>, text: string, attachments: string[], after: string): boolean {
-  const row = items.find(i => i.kind === 'user' && i.id > after && !claimed.has(i.id) && i.text === text && same(i.attachments, attachments))
-  if (row) claimed.add((row as UserItem).id)
-  return !!row
-}
-
-function steered(items: Item[], claimed: Set<string>, p: Pending): boolean {
-  for (const i of items) {
-    if (i.kind !== 'reply') continue
-    const part = i.parts.find(q => q.type === 'steer' && q.text === p.text && (q.row ?? '') > p.after && !claimed.has(q.row!))
-    if (part) {
-      claimed.add(part.row!)
-      return true
-    }
-  }
-  return false
-}
-
-// rekey keeps the keys that items had, so that the page keeps its place.
-function rekey(before: Item[], after: Item[]): Item[] {
-  const keys = new Map<string, string>()
-  const users = new Map<string, UserItem[]>()
-  for (const i of before) {
-    if (i.kind === 'reply') for (const id of i.ids) keys.set(id, i.key)
-    else if (i.id) keys.set(i.id, i.key)
-    else if (i.kind === 'user') users.set(i.text, [...(users.get(i.text) ?? []), i])
-  }
-  const taken = new Set<string>()
-  return after.map(i => {
-    let key = i.kind === 'reply' ? i.ids.map(id => keys.get(id)).find(k => k) : keys.get(i.id)
-    if (!key && i.kind === 'user') {
-      const twin = users.get(i.text)?.find(u => i.id > u.local!.since && !taken.has(u.key))
-      key = twin?.key
-    }
-    if (!key || taken.has(key)) return i
-    taken.add(key)
-    return { ...i, key }
-  })
+  // Of the round that both have, only its open calls may have been told: what else is stored of it stays.
+  const words = live.some(p => p.type === 'text' || p.type === 'thinking') && (first?.type === 'text' || live[0]?.type === 'thinking')
+  const rest = stored.filter(p => p.row === shared.row && (p.type === 'tool' ? !calls.has(p.id) : !words))
+  return [...stored.slice(0, cut), ...rest, ...live]
 }
 
 // view is what the page shows, in order.

@@ -65,10 +65,19 @@ export interface MarkItem {
 
 export type Item = UserItem | ReplyItem | MarkItem
 
-// Local marks an item that was seen happening, not read from the store: when, and the newest stored row known before it.
+// Starter is the message of this window that a turn answers.
+export interface Starter {
+  text: string
+  attachments: string[]
+  after: string // newest stored row known when it was sent
+}
+
+// Local marks an item that was seen happening, not read from the store: when, and where its stored rows begin: after the
+// row of its starter, or after a row.
 export interface Local {
   tick: number
   since: string
+  starter: Starter | null
 }
 
 export type PendingStatus = 'sending' | 'queued' | 'failed' | 'dropped'

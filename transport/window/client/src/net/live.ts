@@ -42,6 +42,7 @@ export class Live {
   nextTry = 0
   latency = 0
   private pinged = 0
+  private pongs: (() => void)[] = [] // who waits for the answer to which ping, in order
 
   constructor(private o: LiveOptions) {
     this.open()
@@ -65,7 +66,7 @@ export class Live {
     if (e.type === 'hello') return this.hello(e)
     if (e.type === 'pong') {
       this.latency = Date.now() - this.pinged
-      return
+      return this.pongs.shift()?.()
     }
     if (e.client_id && ACKS.has(e.type)) this.waiting.delete(e.client_id)
     if (e.type === 'resync') return this.o.link('online', true)
@@ -93,11 +94,26 @@ export class Live {
       return this.lost()
     }
     this.pinged = Date.now()
-    this.raw({ type: 'ping' })
+    if (this.raw({ type: 'ping' })) this.pongs.push(() => undefined)
+  }
+
+  // barrier waits until every event that the engine had for us when it was asked has been heard; false without a connection.
+  barrier(): Promise<boolean> {
+    return new Promise(resolve => {
+      if (!this.raw({ type: 'ping' })) return resolve(false)
+      this.pongs.push(() => resolve(this.up))
+    })
+  }
+
+  private release(): void {
+    const waiting = this.pongs
+    this.pongs = []
+    for (const w of waiting) w()
   }
 
   private lost(): void {
     this.ws = null
+    this.release()
     clearInterval(this.pinger)
     clearTimeout(this.timer)
     if (this.closed) return
@@ -140,6 +156,7 @@ export class Live {
     clearInterval(this.pinger)
     const ws = this.ws
     this.ws = null
+    this.release()
     ws?.close()
   }
 }

@@ -1,16 +1,18 @@
 // One open chat: its state, how it is read, and what the person does in it.
 
 import type { App } from '../../app/app.svelte'
-import { type ChatState, answering, apply, failSend, forget, newChat, resent, rowsRead, send, view } from '../../core/chat'
+import { type ChatState, answering, apply, failSend, forget, newChat, resent, send, view } from '../../core/chat'
 import { exportMarkdown, exportName, replyText } from '../../core/export'
 import type { UserItem } from '../../core/items'
 import { titleOf } from '../../core/list'
+import { rowsRead } from '../../core/reread'
 import type { ChatEvent, ChatRow, Row } from '../../core/wire'
 import { Refused, call, get, path, saveBlob } from '../../net/api'
 import { Attachments } from './attachments.svelte'
 
 const FIRST_ROWS = 120
 const ALL_ROWS = 100_000
+const TRIES = 4
 
 export class Chat {
   state = $state.raw<ChatState>(newChat(''))
@@ -95,16 +97,19 @@ export class Chat {
     if (this.scheduled) return
     this.scheduled = true
     // Drawing may take a quarter of the time, however long the reply is.
-    if (document.hidden) setTimeout(() => this.flush(), 100)
-    else if (this.lastFlush > 4) setTimeout(() => this.flush(), Math.min(250, this.lastFlush * 4))
-    else requestAnimationFrame(() => this.flush())
+    const frame = () => {
+      this.scheduled = false
+      this.flush()
+    }
+    if (document.hidden) setTimeout(frame, 100)
+    else if (this.lastFlush > 4) setTimeout(frame, Math.min(250, this.lastFlush * 4))
+    else requestAnimationFrame(frame)
   }
 
   private flush(): void {
-    this.scheduled = false
     const events = this.queue
     this.queue = []
-    if (this.closed) return
+    if (this.closed || !events.length) return
     const began = performance.now()
     const before = this.state
     let s = before
@@ -128,7 +133,8 @@ export class Chat {
     this.app.announce(e.error ? 'The reply failed. ' + e.error : e.cancelled ? 'Stopped.' : `${name} says: ${text.slice(0, 400)}`)
   }
 
-  // read fetches the stored rows. Rows that were overtaken by events are fetched again.
+  // read fetches the stored rows. Rows that were overtaken by events are fetched again; while events come too fast for that,
+  // they are shown as they are and read once more a little later.
   async read(): Promise<void> {
     if (this.reading) {
       this.again = true
@@ -136,13 +142,17 @@ export class Chat {
     }
     this.reading = true
     try {
-      for (let n = 0; n < 5; n++) {
+      for (let n = 0; n <= TRIES; n++) {
         this.again = false
         const tick = this.state.tick
         const rows = await get<Row[]>(`${path('api/sessions', this.id, 'messages')}?limit=${this.limit}`)
+        const heard = (await this.app.live?.barrier()) ?? false
+        this.flush() // what waits for the next frame counts
         if (this.closed) return
-        if (n < 4 && (this.again || this.state.tick !== tick)) continue
-        this.state = rowsRead(this.state, rows, tick, rows.length >= this.limit && this.limit < ALL_ROWS)
+        const exact = heard && !this.again && this.state.tick === tick
+        if (!exact && heard && n < TRIES) continue
+        this.state = rowsRead(this.state, rows, tick, rows.length >= this.limit && this.limit < ALL_ROWS, exact)
+        if (!exact && heard) setTimeout(() => this.state.stale && !this.closed && void this.read(), 400)
         this.problem = ''
         break
       }
