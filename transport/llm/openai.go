@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strings"
 
 	"sentient/actors/msg"
@@ -131,19 +132,41 @@ func openAIMessages(e endpoint, req msg.ModelRequest) []openAIMessage {
 
 func openAIAssistant(e endpoint, m msg.ModelMessage, id func(string) string) openAIMessage {
 	s := openSeal(e.provider.id, m.Signature)
-	out := openAIMessage{Role: "assistant", Content: textOf(m.Parts), ReasoningDetails: s.Details}
+	out := openAIMessage{Role: "assistant", Content: textOf(m.Parts), ReasoningDetails: renamed(s, m.ToolCalls, id)}
 	if e.provider.echoes {
 		out.ReasoningContent = m.Thinking
 	}
-	for _, c := range m.ToolCalls {
+	for i, c := range m.ToolCalls {
 		call := openAICall{ID: id(c.ID), Type: "function", Function: openAIFunction{Name: c.Name, Arguments: c.Arguments}}
-		if mark := s.Calls[c.ID]; mark != "" {
-			call.Extra = map[string]any{"google": map[string]string{"thought_signature": mark}}
+		if i < len(s.Calls) && s.Calls[i] != "" {
+			call.Extra = map[string]any{"google": map[string]string{"thought_signature": s.Calls[i]}}
 		}
 		out.ToolCalls = append(out.ToolCalls, call)
 	}
 	if len(out.ToolCalls) > 0 && out.Content == "" {
 		out.Content = nil
+	}
+	return out
+}
+
+// renamed gives reasoning details that belong to a call the id under which that call is sent now.
+func renamed(s seal, calls []msg.ToolCall, id func(string) string) []json.RawMessage {
+	out := s.Details
+	for i, raw := range s.Details {
+		var d map[string]json.RawMessage
+		var name string
+		if json.Unmarshal(raw, &d) != nil || json.Unmarshal(d["id"], &name) != nil || name == "" {
+			continue
+		}
+		at := slices.Index(s.IDs, name)
+		if at < 0 || at >= len(calls) {
+			continue
+		}
+		d["id"], _ = json.Marshal(id(calls[at].ID)) // a string
+		if b, err := json.Marshal(d); err == nil {
+			out = slices.Clone(out)
+			out[i] = b
+		}
 	}
 	return out
 }

@@ -238,6 +238,9 @@ func (u *openAIUsage) into(out *msg.ModelUsage) {
 	}
 	out.Known = true
 	out.PromptTokens, out.CompletionTokens, out.CachedTokens = u.Prompt, u.Completion, u.CacheHit
+	if u.Total > u.Prompt+u.Completion && u.Prompt > 0 { // xAI and Gemini count thinking in the total alone, and charge for it
+		out.CompletionTokens = u.Total - u.Prompt
+	}
 	if u.Details != nil && u.Details.Cached > 0 {
 		out.CachedTokens = u.Details.Cached
 	}

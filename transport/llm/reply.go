@@ -196,8 +196,9 @@ func (s *callSet) finish() []msg.ToolCall {
 type seal struct {
 	Provider string            `json:"p"`
 	Blocks   []sealBlock       `json:"b,omitempty"` // Anthropic: thinking blocks in their order
-	Calls    map[string]string `json:"c,omitempty"` // Gemini: a mark for each call id
+	Calls    []string          `json:"c,omitempty"` // Gemini: the mark of each call, in their order: the engine gives calls ids of its own
 	Details  []json.RawMessage `json:"d,omitempty"` // OpenRouter: reasoning_details
+	IDs      []string          `json:"i,omitempty"` // OpenRouter: what it called the calls, in their order; its details name them
 }
 
 // sealBlock is a thinking block: its length in ModelResult.Thinking and its signature, or its hidden data.
@@ -208,12 +209,13 @@ type sealBlock struct {
 }
 
 func (s seal) pack(calls []*openCall) string {
-	for _, c := range calls {
+	for i, c := range calls {
 		if c.sign != "" {
-			if s.Calls == nil {
-				s.Calls = map[string]string{}
-			}
-			s.Calls[c.id] = c.sign
+			s.Calls = append(s.Calls, make([]string, i-len(s.Calls))...)
+			s.Calls = append(s.Calls, c.sign)
+		}
+		if len(s.Details) > 0 {
+			s.IDs = append(s.IDs, c.theirs)
 		}
 	}
 	if len(s.Blocks) == 0 && len(s.Calls) == 0 && len(s.Details) == 0 {

@@ -1,7 +1,9 @@
 package llm
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -120,18 +122,41 @@ func TestAnthropicTurns(t *testing.T) {
 
 // Another provider's marks, and marks of thinking that was changed, are left out.
 func TestForeignSealsAreLeftOut(t *testing.T) {
-	for _, signature := range []string{"", "garbage", `{"p":"gemini","c":{"call_1":"x"}}`, `{"p":"anthropic","b":[{"n":4,"s":"c2ln"}]}`, `{"p":"anthropic","b":[{"n":-1},{"n":6,"s":"x"}]}`} {
+	for _, signature := range []string{"", "garbage", `{"p":"gemini","c":["x"]}`, `{"p":"anthropic","b":[{"n":4,"s":"c2ln"}]}`, `{"p":"anthropic","b":[{"n":-1},{"n":6,"s":"x"}]}`} {
 		m := msg.ModelMessage{Role: "assistant", Thinking: "Look.", Signature: signature, Parts: msg.TextPart("x")}
 		if b := anthropicAssistant(endpointOf("anthropic"), m, false); len(b) != 1 {
 			t.Errorf("%q gave %+v", signature, b)
 		}
 	}
-	m := msg.ModelMessage{Role: "assistant", Signature: `{"p":"gemini","c":{"call_1":"mark"}}`, ToolCalls: []msg.ToolCall{{ID: "call_1", Name: "f", Arguments: "{}"}}}
+	m := msg.ModelMessage{Role: "assistant", Signature: `{"p":"gemini","c":["mark"]}`, ToolCalls: []msg.ToolCall{{ID: "call_1", Name: "f", Arguments: "{}"}}}
 	if out := openAIAssistant(endpointOf("gemini"), m, func(s string) string { return s }); out.ToolCalls[0].Extra == nil {
 		t.Error("Gemini's own mark was lost")
 	}
 	if out := openAIAssistant(endpointOf("groq"), m, func(s string) string { return s }); out.ToolCalls[0].Extra != nil {
 		t.Error("Gemini's mark went to Groq")
+	}
+}
+
+// What a provider ties to its own name of a call is found again under the id that the engine gave the call.
+func TestSealsSurviveOtherCallIDs(t *testing.T) {
+	for provider, want := range map[string]string{
+		"gemini.tools":     `"tool_calls":[{"id":"ours_0","type":"function","function":{"name":"find_city","arguments":"{\"code\":\"10115\"}"},"extra_content":{"google":{"thought_signature":"AbCd=="}}},{"id":"ours_1"`,
+		"openrouter.tools": `"reasoning_details":[{"type":"reasoning.text","text":"I look.","format":"google-gemini-v1","index":0},{"data":"c2VjcmV0","format":"google-gemini-v1","id":"ours_1","index":1,"type":"reasoning.encrypted"}]`,
+	} {
+		data, err := os.ReadFile("testdata/streams/" + provider + ".sse")
+		if err != nil {
+			t.Fatal(err)
+		}
+		id := providerOf(provider)
+		got, _ := decode(id, bytes.NewReader(data))
+		m := msg.ModelMessage{Role: "assistant", ToolCalls: got.Result.Calls, Signature: got.Result.Signature}
+		for i := range m.ToolCalls {
+			m.ToolCalls[i].ID = fmt.Sprintf("ours_%d", i)
+		}
+		b, err := encode(openAIAssistant(endpointOf(id), m, func(s string) string { return s }))
+		if err != nil || !strings.Contains(string(b), want) {
+			t.Errorf("%s: %s %v", provider, b, err)
+		}
 	}
 }
 
