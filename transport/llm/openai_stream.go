@@ -50,6 +50,7 @@ type openAICallDelta struct {
 type openAIUsage struct {
 	Prompt     int             `json:"prompt_tokens"`
 	Completion int             `json:"completion_tokens"`
+	Total      int             `json:"total_tokens"`
 	CacheHit   int             `json:"prompt_cache_hit_tokens"`
 	Cost       json.RawMessage `json:"cost"` // dollars; anything else is ignored
 	Details    *struct {
