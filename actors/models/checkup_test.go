@@ -300,7 +300,7 @@ func TestCheckupFailures(t *testing.T) {
 		"not downloaded":    {model: "ollama_chat/gone:1b", want: "connection:fail", check: "connection", detail: "not downloaded", fix: "Download it", action: `{"kind":"pull_model","name":"gone:1b","label":"Download gone:1b"}`}, // A-305
 		"no key":            {model: "openai/gpt-4o", want: "connection:fail", check: "connection", detail: "no API key", fix: "key for OpenAI", action: "null"},
 		"a wrong key":       {b: bench{keys: map[string]string{"openai": "wrong"}, server: llmtest.Options{Key: "right"}}, model: "openai/gpt-4o", want: "connection:pass reply:fail tools:skip chain:skip", check: "reply", detail: "did not accept the API key", fix: "key for OpenAI", action: "null"},
-		"no sign-in":        {model: "chatgpt/gpt-6", want: "connection:fail", check: "connection", fix: "Sign in with ChatGPT again under Settings > Models > Use a plan you already have.", action: "null"}, // A-353
+		"no sign-in":        {model: "chatgpt/gpt-6", want: "connection:fail", check: "connection", fix: "Sign in with ChatGPT again under Settings > Models > Use a plan you already have.", action: "null"},
 		"Local only":        {b: bench{config: map[string]any{"local_only": true}, keys: map[string]string{"openai": "k"}}, model: "openai/gpt-4o", want: "connection:fail", check: "connection", detail: "Local only", fix: "turn Local only off", action: "null"},
 		"no such provider":  {model: "acme/m", want: "connection:fail", check: "connection", detail: "not a model", fix: "Pick another", action: "null"},
 		"LM Studio is down": {b: bench{down: true}, model: "lm_studio/m", want: "connection:fail", check: "connection", detail: "not answering", fix: "Start LM Studio", action: "null"},
@@ -386,112 +386,26 @@ func TestCheckupStepsAreBounded(t *testing.T) {
 	})
 }
 
-// A-304: the context length against the model's maximum and the card, and where the model runs.
-func TestCheckupContextAndGPU(t *testing.T) {
-	small := msg.Hardware{Recommendation: msg.Recommendation{Tier: "small", Model: "ollama_chat/qwen3:4b", Name: "qwen3:4b", ContextLength: 8192, CloudFirst: true}}
-	onCPU := msg.Hardware{Recommendation: msg.Recommendation{Tier: "ram_8", Model: "ollama_chat/qwen3:8b", Name: "qwen3:8b", ContextLength: 8192, RunsOn: "processor"}}
-	for name, c := range map[string]struct {
-		hw      msg.Hardware
-		model   string
-		config  map[string]any
-		percent int64
-		context string
-		gpu     string
-	}{
-		"all well":                            {hw: gpu8, percent: 100, context: "pass null", gpu: "pass null"},
-		"90% of the sized model":              {hw: gpu8, percent: 90, context: "pass null", gpu: "pass null"},
-		"85% of the sized model":              {hw: gpu8, percent: 85, context: "pass null", gpu: "pass null"},
-		"84% of the sized model":              {hw: gpu8, percent: 84, context: "pass null", gpu: "warn null"},
-		"90% of another model":                {hw: gpu8, model: "other", percent: 90, context: "pass null", gpu: "warn null"},
-		"90% of the sized model, more tokens": {hw: gpu8, percent: 90, config: map[string]any{"context_length": 16384}, context: `warn {"kind":"set_context_length","role":null,"value":8192,"label":"Set it to 8,192"}`, gpu: `warn {"kind":"set_context_length","role":null,"value":8192,"label":"Set it to 8,192"}`},
-		"the role's own length":               {hw: gpu8, percent: 100, config: map[string]any{"context_length_per_role": map[string]any{"primary": 9000}}, context: `warn {"kind":"set_context_length","role":"primary","value":8192,"label":"Set it to 8,192"}`, gpu: "pass null"},
-		"more than the model reads":           {hw: gpu8, percent: 100, config: map[string]any{"context_length": 65536}, context: `warn {"kind":"set_context_length","role":null,"value":40960,"label":"Set it to 40,960"}`, gpu: "pass null"},
-		"a larger card":                       {hw: sized, model: "qwen3:14b", percent: 50, config: map[string]any{"context_length": 12000}, context: "pass null", gpu: `warn {"kind":"set_context_length","role":null,"value":8192,"label":"Set it to 8,192"}`},
-		"a larger card, shorter is planned":   {hw: sized, model: "qwen3:14b", percent: 50, config: map[string]any{"context_length": 20000}, context: `warn {"kind":"set_context_length","role":null,"value":16384,"label":"Set it to 16,384"}`, gpu: `warn {"kind":"set_context_length","role":null,"value":16384,"label":"Set it to 16,384"}`},
-		"the processor":                       {hw: onCPU, percent: 0, config: map[string]any{"context_length": 16384}, context: "pass null", gpu: `warn {"kind":"set_context_length","role":null,"value":8192,"label":"Set it to 8,192"}`},
-		"a small computer":                    {hw: small, percent: 0, context: "pass null", gpu: "warn null"},
-		"not loaded":                          {hw: gpu8, percent: -1, context: "pass null", gpu: "skip null"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if c.model == "" {
-				c.model = "qwen3:8b"
+// turnedDown is a plan that is signed in and refuses.
+type turnedDown struct{ fakeModels }
+
+func (*turnedDown) Stream(context.Context, msg.ModelRequest, func(msg.ModelChunk) error) (msg.ModelResult, error) {
+	return msg.ModelResult{}, &msg.ModelError{Fault: msg.FaultKey, Message: "It was turned down."}
+}
+
+// A-353: a plan's model that is turned down asks for a sign-in, never for a provider's key.
+func TestAPlanThatTurnsDown(t *testing.T) {
+	var got RoleResult
+	err := Checkup(t.Context(), Options{Config: heldConfig{t, app.Default()}, Models: &turnedDown{}, NewID: func() string { return "1" },
+		Hardware: func(context.Context, bool) msg.Hardware { return gpu8 }, KeySet: func(context.Context, string) bool { return false }},
+		map[string]*string{"primary": model("chatgpt/gpt-6")}, func(line any) error {
+			if r, ok := line.(RoleResult); ok {
+				got = r
 			}
-			b := bench{hw: c.hw, config: c.config, asked: map[string]*string{"primary": model("ollama_chat/" + c.model)},
-				server: llmtest.Options{Models: []llmtest.Model{{Name: c.model, Family: "q", Context: 40960, Capabilities: []string{"completion"}}}}}
-			if c.percent >= 0 {
-				b.server.Loaded = []llmtest.Loaded{{Name: "elsewhere", Size: 10}, {Name: c.model, Size: 1000, SizeVRAM: 10 * c.percent}}
-			}
-			b.run(t, func(t *testing.T, o outcome) {
-				r := o.by["primary"]
-				k, g := r.check("context"), r.check("gpu")
-				if got := k.Status + " " + action(k.Action); got != c.context {
-					t.Errorf("context: %s, %s", got, k.Detail)
-				}
-				if got := g.Status + " " + action(g.Action); got != c.gpu {
-					t.Errorf("gpu: %s, %s", got, g.Detail)
-				}
-				if c.hw.Recommendation.CloudFirst && strings.Contains(g.Fix+k.Fix, "qwen3:4b") {
-					t.Errorf("the small model is a fix: %q", g.Fix)
-				}
-				if g.Status == warn && !c.hw.Recommendation.CloudFirst && !(strings.Contains(g.Fix, c.hw.Recommendation.Name) && strings.Contains(g.Fix, thousands(c.hw.Recommendation.ContextLength))) {
-					t.Errorf("fix %q", g.Fix)
-				}
-			})
+			return nil
 		})
-	}
-}
-
-func chatsOnly(role string) string {
-	if role == "primary" || role == "voice" || role == "vision" {
-		return ""
-	}
-	return "Claude Code only answers your chats, so it can't serve the " + role + " role."
-}
-
-// A-301: an empty role whose main model refuses it is checked with that model, and nothing is called.
-func TestCheckupOfClaudeCode(t *testing.T) {
-	have := []llmtest.Model{{Name: "qwen3:8b", Family: "q", Context: 40960}}
-	for name, c := range map[string]struct {
-		claude                    func(string) string
-		ready                     bool
-		fast                      string
-		primary, planner, fastGot string
-		action                    string
-	}{
-		"a background model of another kind": {chatsOnly, true, "lm_studio/m", "connection:pass", "connection:fail", "connection:pass reply:pass tools:pass json:pass", `{"kind":"use_model","role":"planner","model":"lm_studio/m","label":"Use m"}`},
-		"everything is Claude Code":          {chatsOnly, true, "claude-code/haiku", "connection:pass", "connection:fail", "connection:fail", `{"kind":"use_model","role":"planner","model":"ollama_chat/qwen3:8b","label":"Use qwen3:8b"}`},
-		"it is not ready":                    {chatsOnly, false, "lm_studio/m", "connection:fail", "connection:fail", "connection:pass reply:pass tools:pass json:pass", `{"kind":"use_model","role":"planner","model":"lm_studio/m","label":"Use m"}`},
-		"nothing is refused":                 {nil, false, "lm_studio/m", "connection:fail", "", "connection:pass reply:pass tools:pass json:pass", "null"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			b := bench{hw: gpu8, claude: c.claude, ready: c.ready, server: llmtest.Options{Models: have},
-				asked: map[string]*string{"primary": model("claude-code/sonnet"), "fast": &c.fast, "planner": nil, "vision": nil}}
-			b.run(t, func(t *testing.T, o outcome) {
-				p := o.by["planner"]
-				if o.by["primary"].short() != c.primary || p.short() != c.planner || o.by["fast"].short() != c.fastGot || action(p.check("connection").Action) != c.action || text(p.Inherits) != "primary" {
-					t.Errorf("%+v %s", o.by, action(p.check("connection").Action))
-				}
-				if c.planner != "" && (text(p.Model) != "claude-code/sonnet" || text(o.lines[0].(Start).Roles[2].Model) != "claude-code/sonnet") {
-					t.Errorf("%+v", p)
-				}
-				if v := o.by["vision"]; v.Status != skip || len(v.Checks) != 0 {
-					t.Errorf("%+v", v)
-				}
-			})
-		})
-	}
-}
-
-// A client that goes away ends the check-up.
-func TestCheckupEndsWithItsReader(t *testing.T) {
-	gone := errors.New("gone")
-	n := 0
-	err := Checkup(t.Context(), Options{Config: heldConfig{t, app.Default()}, Models: &fakeModels{}, NewID: func() string { return "1" }, Hardware: func(context.Context, bool) msg.Hardware { return gpu8 },
-		KeySet: func(context.Context, string) bool { return false }}, nil, func(any) error {
-		n++
-		return gone
-	})
-	if err != gone || n != 1 {
-		t.Errorf("%v after %d lines", err, n)
+	k := got.check("reply")
+	if err != nil || got.short() != "connection:pass reply:fail tools:skip chain:skip" || k.Fix != "Sign in with ChatGPT again under Settings > Models > Use a plan you already have." || k.Action != nil {
+		t.Errorf("%v %+v", err, got)
 	}
 }
