@@ -119,6 +119,8 @@ func (x *probe) mend(c *Check, fault *msg.ModelError) {
 	provider := providerOf(x.model)
 	label := x.o.Models.ProviderName(provider)
 	switch {
+	case fault.Fault == msg.FaultKey && provider == "chatgpt" && strings.Contains(fault.Message, "Plus or Pro"): // this account has no plan to share
+		c.Fix = "Sign in with a Plus or Pro account under Settings > Models > Use a plan you already have."
 	case fault.Fault == msg.FaultKey && provider == "chatgpt":
 		c.Fix = "Sign in with ChatGPT again under Settings > Models > Use a plan you already have."
 	case fault.Fault == msg.FaultKey:
