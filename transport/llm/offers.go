@@ -3,7 +3,6 @@ package llm
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -198,15 +197,4 @@ func (c *Client) planOffers(ctx context.Context, e endpoint) ([]Offer, *failure)
 		list = append(list, o)
 	}
 	return list, nil
-}
-
-// NoEmbedding says why a model can never make embeddings; nil when it may.
-func NoEmbedding(model string) error {
-	p, _, ok := splitModel(model)
-	if !ok || p.id != "chatgpt" && p.id != "claude-code" {
-		return nil
-	}
-	who := map[string]string{"chatgpt": "A ChatGPT plan", "claude-code": "Claude Code"}[p.id]
-	return &msg.ModelError{Fault: msg.FaultBadModel, Model: model,
-		Message: fmt.Sprintf("%s has no embedding models, so it can't search your memory. Pick another embedding model in Settings > Models.", who)}
 }

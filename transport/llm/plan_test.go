@@ -337,15 +337,6 @@ func TestCatalogs(t *testing.T) {
 	}
 }
 
-// neither has embeddings, and the sentence says what to do.
-func TestNoEmbedding(t *testing.T) {
-	for model, want := range map[string]bool{"chatgpt/gpt-6-sol": true, "claude-code/sonnet": true, "openai/text-embedding-4": false, "ollama/bge-m3": false, "x": false} {
-		if err := NoEmbedding(model); (err != nil) != want {
-			t.Errorf("%s: %v", model, err)
-		}
-	}
-}
-
 func FuzzResponsesStream(f *testing.F) {
 	f.Add([]byte(plantest.Hello))
 	f.Add([]byte("data: {\"type\":\"response.output_item.added\",\"output_index\":7,\"item\":{\"type\":\"function_call\",\"name\":null}}\n\n"))
