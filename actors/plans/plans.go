@@ -15,10 +15,11 @@ import (
 	"sentient/storage/journal"
 )
 
+const stream journal.Stream = "plans/main"
+
 const (
-	stream    journal.Stream = "plans/main"
-	tableMeta                = "meta" // key → text
-	maxValue                 = 512    // bytes
+	tableMeta = "meta" // key → text
+	maxValue  = 512    // bytes
 )
 
 // Options of the room.
