@@ -70,7 +70,7 @@ type killFlags struct {
 
 type churnFlags struct {
 	Steps  []int         `help:"Chats in all at the end of each step." default:"2000,6000,10000"`
-	Settle time.Duration `help:"Wait after each step." default:"270s"`
+	Settle time.Duration `help:"Wait after each step." default:"5m"`
 }
 
 type modelFlags struct {
