@@ -3,7 +3,7 @@
 
 import type { Token, Tokens } from 'marked'
 import type { MathToken } from './blocks'
-import { plainBidi, visible } from './visible'
+import { direction, plainBidi, visible } from './visible'
 
 // Host is what rendered text needs from the page it is on.
 export interface Host {
@@ -41,7 +41,7 @@ export function block(t: Token, host: Host, growing = false, depth = 0): Node | 
       return text.tokens ? inlineInto(auto(make('p')), text.tokens, host, depth) : paragraph(text.text)
     }
     case 'code': return code(t as Tokens.Code, host, growing)
-    case 'blockquote': return blocksInto(auto(make('blockquote')), (t as Tokens.Blockquote).tokens, host, depth)
+    case 'blockquote': return blocksInto(toward(make('blockquote'), t.raw), (t as Tokens.Blockquote).tokens, host, depth)
     case 'list': return list(t as Tokens.List, host, depth)
     case 'table': return table(t as Tokens.Table, host, depth)
     case 'hr': return make('hr')
@@ -49,6 +49,12 @@ export function block(t: Token, host: Host, growing = false, depth = 0): Node | 
     case 'plain': return auto(make('div', 'md-plain', plainBidi(t.raw)))
   }
   return paragraph(t.raw) // html, and whatever a newer parser knows
+}
+
+// toward gives a box the direction of its words: "auto" would not look into the boxes inside.
+function toward<T extends HTMLElement>(el: T, text: string): T {
+  el.dir = direction(text.slice(0, 2000))
+  return el
 }
 
 function auto<T extends HTMLElement>(el: T): T {
@@ -225,7 +231,7 @@ function moreButton(label: string, act: () => void): HTMLElement {
 }
 
 function list(t: Tokens.List, host: Host, depth: number): HTMLElement {
-  const el = auto(make(t.ordered ? 'ol' : 'ul'))
+  const el = toward(make(t.ordered ? 'ol' : 'ul'), t.raw)
   if (t.ordered && typeof t.start === 'number' && t.start !== 1) (el as HTMLOListElement).start = t.start
   for (const item of t.items) {
     const li = auto(make('li'))
@@ -257,7 +263,7 @@ function table(t: Tokens.Table, host: Host, depth: number): HTMLElement {
   box.tabIndex = 0
   box.setAttribute('role', 'group')
   box.setAttribute('aria-label', 'Table')
-  const el = auto(make('table'))
+  const el = toward(make('table'), t.raw)
   const body = make('tbody')
   const head = make('thead')
   head.append(tableRow(t.header, 'th', t, host, depth))

@@ -12,6 +12,12 @@ export function plainBidi(text: string): string {
   return text.replace(/[\u202a-\u202e\u2066-\u2069]/g, '')
 }
 
+// direction is that of the first letter that has one (Unicode UAX 9, P2 and P3).
+export function direction(text: string): 'ltr' | 'rtl' {
+  const m = /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}]|\p{L}/u.exec(text)
+  return m && /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}]/u.test(m[0]) ? 'rtl' : 'ltr'
+}
+
 // toolName is a tool's name as people read it.
 export function toolName(name: string): string {
   const s = visible(name).replace(/_/g, ' ').trim() || 'tool'
