@@ -38,7 +38,8 @@ func (h *home) configure(modelURL string) error {
 	if !strings.HasPrefix(provider, "ollama") {
 		base += "/v1"
 	}
-	// Titles and summaries are further model calls beside the measured ones.
+	// Titles and summaries are further model calls beside the measured ones, and the queue of local models answers one chat at
+	// a time, which would measure the queue.
 	text := fmt.Sprintf(`assistant:
   onboarding_complete: true
 models:
@@ -49,6 +50,7 @@ models:
     %[2]s:
       api_base: %[3]s
       api_key_env: SENTIENT_BENCH_KEY
+  local_queue: false
 chat:
   auto_title: false
   compress_after_messages: 100000
