@@ -1,6 +1,8 @@
 package window
 
 import (
+	"bytes"
+	"compress/gzip"
 	"io/fs"
 	"os/exec"
 	"path"
@@ -72,4 +74,41 @@ func TestMarkdown(t *testing.T) {
 	if err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
+}
+
+// What was built must live under the same policy, and be small: 150 kB gzipped until the first paint.
+func TestTheBuiltWindow(t *testing.T) {
+	html, err := files.ReadFile("dist/index.html")
+	if err != nil {
+		t.Skip("the window is not built")
+	}
+	for _, bad := range []string{"<script>", " style=", "<style", "javascript:", "http://", "https://"} {
+		if strings.Contains(string(html), bad) {
+			t.Errorf("index.html has %s", bad)
+		}
+	}
+	size := zipped(t, html)
+	for _, m := range regexp.MustCompile(`(?:src|href)="\./([^"]+)"`).FindAllSubmatch(html, -1) {
+		b, err := files.ReadFile("dist/" + string(m[1]))
+		if err != nil {
+			t.Error(err)
+		}
+		size += zipped(t, b)
+	}
+	if size >= 150_000 {
+		t.Errorf("%d bytes are needed for the first paint", size)
+	}
+}
+
+func zipped(t *testing.T, b []byte) int {
+	t.Helper()
+	var out bytes.Buffer
+	z := gzip.NewWriter(&out)
+	if _, err := z.Write(b); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Len()
 }

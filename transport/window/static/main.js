@@ -61,7 +61,8 @@ class Window {
     app.replaceChildren(
       el('nav.side', { 'aria-label': 'Chats' },
         el('header', null, el('b', null, this.name), el('button.quiet', { onclick: () => this.flip(), title: 'Light or dark', 'aria-label': 'Switch between light and dark' }, '◐')),
-        el('button.new', { onclick: () => this.go(null), title: 'Ctrl+Shift+O' }, 'New chat'), this.chats),
+        el('button.new', { onclick: () => this.go(null), title: 'Ctrl+Shift+O' }, 'New chat'), this.chats,
+        el('p.line', null, 'This is the small window. For the whole one install Node.js 20 or newer and run “make run”.')),
       el('main.talk', null, this.offline, this.log,
         el('form.compose', { onsubmit: e => { e.preventDefault(); this.submit() } }, this.chips,
           el('div.row', null, el('button.quiet', { type: 'button', onclick: () => file.click(), 'aria-label': 'Attach files', title: 'Attach files' }, '+'), file,

@@ -130,5 +130,6 @@ export async function picture(page, name) {
   if (!process.env.PICTURES) return
   const dir = join(root, 'docs/pictures')
   mkdirSync(dir, { recursive: true })
+  await page.waitForTimeout(300) // what fades in is there
   await page.screenshot({ path: join(dir, name + '.png') })
 }

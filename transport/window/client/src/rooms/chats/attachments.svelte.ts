@@ -11,6 +11,7 @@ export interface Attachment {
   name: string // as the engine knows it, "" until it is there
   error: string
   picture: string // an address to show it by
+  kept: boolean // another message has it, so it stays when it is taken off this one
 }
 
 const LARGEST = 256 << 20
@@ -30,7 +31,7 @@ export class Attachments {
   private async one(f: File): Promise<void> {
     const key = ++this.next
     const picture = /^image\/(png|jpeg|gif|webp)$/.test(f.type) ? URL.createObjectURL(f) : ''
-    this.list.push({ key, label: f.name || 'Pasted file', size: f.size, share: 0, name: '', error: '', picture })
+    this.list.push({ key, label: f.name || 'Pasted file', size: f.size, share: 0, name: '', error: '', picture, kept: false })
     const at = () => this.list.find(a => a.key === key)
     if (f.size > LARGEST) {
       at()!.error = 'Larger than 256 MB.'
@@ -51,6 +52,14 @@ export class Attachments {
     }
   }
 
+  // reuse attaches files that another message has.
+  reuse(names: string[]): void {
+    for (const name of names) {
+      if (this.list.some(a => a.name === name)) continue
+      this.list.push({ key: ++this.next, label: name.split('/').pop() ?? name, size: 0, share: 1, name, error: '', picture: '', kept: true })
+    }
+  }
+
   // remove takes a file off the message; it was only uploaded for it, so it goes.
   remove(key: number): void {
     const a = this.list.find(a => a.key === key)
@@ -58,7 +67,7 @@ export class Attachments {
     this.list = this.list.filter(a => a.key !== key)
     if (!a) return
     if (a.picture) URL.revokeObjectURL(a.picture)
-    if (a.name) void call('DELETE', path('api/files', a.name)).catch(() => undefined)
+    if (a.name && !a.kept) void call('DELETE', path('api/files', a.name)).catch(() => undefined)
   }
 
   take(): string[] {

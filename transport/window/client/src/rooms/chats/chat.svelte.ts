@@ -204,6 +204,8 @@ export class Chat {
     if (this.model) q.set('model', this.model)
     const { session_id } = await call<{ session_id: string }>('POST', '/api/sessions' + (q.size ? '?' + q : ''))
     sessionStorage.removeItem(this.draftKey)
+    const first = this.state.pending[0]?.text ?? ''
+    if (!this.incognito) this.app.chats.added(session_id, first.split(/\s+/).slice(0, 8).join(' ').slice(0, 60), this.model)
     this.state = { ...this.state, id: session_id, loaded: true }
     // An incognito chat has no address to come back to.
     if (!this.closed && !this.incognito) {
@@ -229,8 +231,9 @@ export class Chat {
   }
 
   // edit puts a message into the box: what is sent is a new message.
-  edit(item: { text: string }): void {
+  edit(item: { text: string; attachments: string[] }): void {
     this.write(item.text)
+    this.attachments.reuse(item.attachments)
     this.app.chats.focusBox()
   }
 

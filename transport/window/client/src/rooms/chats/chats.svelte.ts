@@ -21,6 +21,7 @@ export class Chats {
   query = $state('')
   hits = $state.raw<Hit[]>([])
   open: Chat = $state.raw(null as unknown as Chat)
+  private changes = 0
   private timer: ReturnType<typeof setTimeout> | undefined
   private searchTimer: ReturnType<typeof setTimeout> | undefined
 
@@ -78,7 +79,12 @@ export class Chats {
 
   async refresh(): Promise<void> {
     try {
-      const rows = await get<ChatRow[]>(`/api/sessions?limit=${this.all ? 10_000 : LISTED}`)
+      let rows: ChatRow[] = []
+      // What changed while the list was read may not be in it: it is read again.
+      for (let n = 0, before = -1; n < 4 && before !== this.changes; n++) {
+        before = this.changes
+        rows = await get<ChatRow[]>(`/api/sessions?limit=${this.all ? 10_000 : LISTED}`)
+      }
       if (rows.length < LISTED) this.all = true
       this.rows = rows.filter(r => !r.incognito)
       this.loaded = true
@@ -129,7 +135,16 @@ export class Chats {
     else if (e.type === 'error' && !e.turn_id && e.message) this.app.toast(e.message, 'bad')
   }
 
+  // added lists a chat that this window made, under its first words until its title is known.
+  added(id: string, title: string, model: string | null): void {
+    this.changes++
+    const at = new Date().toISOString()
+    this.rows = [{ id, title, channel: 'desktop', created_at: at, updated_at: at, untrusted: null, incognito: false, model }, ...this.rows]
+    this.soon()
+  }
+
   private moved(id: string): void {
+    this.changes++
     if (this.row(id)) this.rows = touch(this.rows, id, new Date().toISOString())
     else this.soon()
   }
@@ -140,6 +155,7 @@ export class Chats {
   }
 
   private updated(id: string, data: Record<string, unknown>): void {
+    this.changes++
     const change: Partial<ChatRow> = {}
     if (typeof data.title === 'string') change.title = data.title
     if ('model' in data) change.model = data.model as string | null
@@ -150,6 +166,7 @@ export class Chats {
   }
 
   private deleted(id: string, incognito: boolean): void {
+    this.changes++
     this.rows = this.rows.filter(r => r.id !== id)
     this.running.delete(id)
     this.hits = this.hits.filter(h => h.session_id !== id)

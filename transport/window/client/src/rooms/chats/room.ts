@@ -14,7 +14,7 @@ export const chatsRoom: Room = {
     const chat = app.chats.open
     const list = [
       { title: 'New chat', group: 'Chats', keys: 'Ctrl+Shift+O', run: () => app.chats.fresh(false) },
-      { title: 'New incognito chat', group: 'Chats', hint: 'Not saved, deleted when you leave it', keys: 'Ctrl+Shift+I', run: () => app.chats.fresh(true) },
+      { title: 'New incognito chat', group: 'Chats', hint: 'Not saved, deleted when you leave it', keys: 'Ctrl+Shift+L', run: () => app.chats.fresh(true) },
       { title: 'Search chats', group: 'Chats', keys: 'Ctrl+Shift+F', run: () => app.chats.focusSearch() },
       { title: 'Write a message', group: 'Chats', keys: 'Esc, then type', run: () => app.chats.focusBox() },
     ]
