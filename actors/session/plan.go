@@ -64,6 +64,9 @@ func (p *planner) make(ctx context.Context) (agent.Plan, error) {
 	choices, notice := p.choices(ctx)
 	reg := p.Registry()
 	names := reg.Select(p.selection(rows, choices[0]))
+	if choices[0].Model == guideModel {
+		names = append(names, guidePlugin)
+	}
 	plan := agent.Plan{Choices: choices, Notice: notice, Messages: messages, Tools: reg.Schemas(names), System: p.system(names, summary),
 		MaxRounds: p.cfg.Models.MaxToolRounds, RepeatLimit: p.cfg.Tools.RepeatedCallLimit, Parallel: p.cfg.Chat.ParallelReadTools, Attended: true, Job: "chat"}
 	if len(names) == 0 {

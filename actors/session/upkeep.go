@@ -17,6 +17,7 @@ import (
 // is dropped when the chat was renamed, deleted or stopped meanwhile.
 const (
 	guideModel  = "demo/guide" // a script (DECISIONS 28): it can't write titles or summaries
+	guidePlugin = "demo"       // its own scoped tools, offered to no other model
 	kindTitle   = "title"
 	kindSummary = "summary"
 )

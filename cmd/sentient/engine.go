@@ -202,7 +202,7 @@ func (e *engine) openOutside(context.Context) error {
 		}
 		return ""
 	}
-	e.registry, err = newRegistry(e.live, []msg.Plugin{tool.TimePlugin(now, zone), e.files.Plugin(), pages.Plugin(), pages.SearchPlugin()})
+	e.registry, err = newRegistry(e.live, []msg.Plugin{tool.TimePlugin(now, zone), e.files.Plugin(), pages.Plugin(), pages.SearchPlugin(), llm.GuidePlugin()})
 	return err
 }
 

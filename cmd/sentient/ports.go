@@ -182,7 +182,7 @@ func (r *registry) Commit(c *app.Config)          { _ = r.build(c) }
 func (r *registry) Catalog() []msg.Plugin {
 	var list []msg.Plugin
 	for _, p := range r.plugins {
-		if kept, ok := r.get().Plugin(p.ID); ok && !kept.Hidden {
+		if kept, ok := r.get().Plugin(p.ID); ok && !kept.Hidden && !kept.Scoped {
 			list = append(list, *kept)
 		}
 	}

@@ -41,7 +41,7 @@ var guideTopics = []guideTopic{
 			"Local only, in Settings > Models, refuses every cloud model. Keys are kept in the keychain. An incognito chat is not saved and is gone when you close it."},
 	{[]string{"approval", "approvals", "approve", "permission", "permissions", "ask me first", "rules", "allow", "deny"},
 		"Before Sentient changes, sends or runs something outside itself, it shows you what it is about to do and asks. You can allow it once, for this chat, for an hour, or always, or deny it. " +
-			"Settings > Approvals & safety is where you decide what may happen without asking and what never may. To see one, ask me to save a note."},
+			"Settings > Approvals & safety is where you decide what may happen without asking and what never may. To see one, say: show me an approval."},
 	{[]string{"stop everything", "stop", "cancel", "pause", "undo"},
 		"The Stop button ends the reply that is being written. Stop everything ends all work at once, tasks and background work too, and nothing starts by itself until you choose Resume. " +
 			"Messages and emails wait a few seconds before they go, so you can still undo them."},
@@ -58,7 +58,7 @@ var guideTopics = []guideTopic{
 		"I'm the built-in guide: a small script that comes with Sentient. I'm not an AI. I know a few answers about the product and can show a few of its tools, so you can look around before you connect a model."},
 	{[]string{"what is sentient", "what is this", "what can you do", "what do you do", "what does sentient do", "what can sentient do", "tell me about sentient", "about sentient", "help", "how does this work"},
 		"Sentient is a personal assistant that runs on your own computer. It chats, works with your files, does tasks on a schedule, and uses apps you connect, and it asks before it changes anything. " +
-			"I'm only its guide, a script and not an AI. Ask me how to connect a model, or about privacy, files, approvals or stopping. You can also say: what time is it, list my files, or save a note: buy milk."},
+			"I'm only its guide, a script and not an AI. Ask me how to connect a model, or about privacy, files, approvals or stopping. You can also say: what time is it, list my files, save a note: buy milk, or show me an approval."},
 	{[]string{"thanks", "thank you", "great", "cool", "nice", "ok", "okay", "good"},
 		"You're welcome. When you're ready, connect a model in Settings > Models and I'll make room for it."},
 	{[]string{"hello", "hi", "hey", "good morning", "good evening", "good afternoon", "hallo", "namaste"},
@@ -79,6 +79,8 @@ func guideTool(tools []msg.ToolSchema, asked, words string) (string, *msg.ToolCa
 		return withTool(tools, "current_datetime", "Let me look at the clock.", nil)
 	case hasAny(words, "list my files", "list files", "list the files", "what files", "which files", "show my files", "show me my files", "see my files"):
 		return withTool(tools, "file_list", "Let me look in the files folder.", nil)
+	case hasAny(words, "show me an approval", "show an approval", "see an approval", "try an approval", "show me a question", "show approval"):
+		return withTool(tools, guideQuestion, "This is what I look like when I ask. Whatever you answer, nothing is changed.", map[string]any{"what": "an example"})
 	case guideNote.MatchString(asked):
 		name, content := noteOf(asked)
 		if content == "" {
@@ -136,6 +138,8 @@ func guideResult(m msg.ModelMessage) string {
 		return "That didn't work: " + cutText(problem, 400)
 	}
 	switch m.Name {
+	case guideQuestion:
+		return "You said yes, so it ran. It changed nothing: it was there to show you the question. Settings > Approvals & safety is where you decide what asks."
 	case "current_datetime":
 		return guideClock(r, text)
 	case "file_list":
