@@ -31,8 +31,7 @@ type actor struct {
 	expiry   *act.Timer
 	unsaved  struct{ text, thinking strings.Builder }
 	saving   *act.Timer
-	retrying *act.Timer                // set while the disk is too full to settle a turn that was cut; nothing is changed until it is settled
-	rejoin   func(session string) bool // whether the engine's start wakes the chat, and not a crash of it
+	retrying *act.Timer // set while the disk is too full to settle a turn that was cut; nothing is changed until it is settled
 }
 
 func (a *actor) Start(c *act.Ctx) error {
@@ -87,13 +86,7 @@ func (a *actor) loadQueue(r journal.Reader) error {
 // settleOpen ends a turn that was cut by the engine's end and starts what waits.
 func (a *actor) settleOpen(r journal.Reader, checkpoints [][]byte) error {
 	c := a.chat.begin(a.o.Now())
-	t, again := a.chat.Turn, a.rejoin(a.chat.id)
-	if t != nil && again && t.Round == 0 && len(t.Rows) == 0 && !a.o.Work.Stopped() {
-		c.beginAgain()
-		a.perform(c)
-		return nil
-	}
-	if t != nil {
+	if t := a.chat.Turn; t != nil {
 		var rows []*pb.MessageRow
 		for _, id := range t.Rows {
 			row, ok, err := a.tables.Messages.Get(r, []byte(a.chat.id+id))

@@ -298,8 +298,8 @@ func TestTheEnginesEndIsNotAStop(t *testing.T) {
 	}
 }
 
-// A turn whose model was not asked before the engine ended is begun again, once, under its own id.
-func TestATurnThatHadNotAskedTheModelBeginsAgain(t *testing.T) {
+// A turn that was cut before a word came is not run again, and the person sees that it was cut.
+func TestCutBeforeTheFirstWord(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *house) {
 		k := &killer{left: 1}
 		h.close()
@@ -309,9 +309,10 @@ func TestATurnThatHadNotAskedTheModelBeginsAgain(t *testing.T) {
 		s := h.send(msg.Send{Text: "Hello?"})
 		h.wait(time.Second)
 		h.wrap = nil
+		asked := len(h.models.asked())
 		h.restart()
 		h.wait(time.Second)
-		if got := h.transcript(s.Session); got != "user: Hello?\nassistant: Hello there.\n" || h.last("done")["turn_id"] != s.Turn {
+		if got := h.transcript(s.Session); got != "user: Hello?\nassistant: (interrupted)\n" || h.last("done")["turn_id"] != s.Turn || len(h.models.asked()) != asked {
 			t.Fatal(got)
 		}
 	})

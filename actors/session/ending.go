@@ -203,13 +203,9 @@ func (c *change) settle(rows []*pb.MessageRow, said []*pb.Checkpoint) {
 		changing[o.Id] = o.Changes
 	}
 	c.keepResults(turn, openCalls(rows, changing))
-	d := doneFields{Cancelled: true, Memories: []any{}, Sources: []msg.AnswerSource{}, Checks: []any{}}
-	if text != "" || thinking != "" || len(rows) > 0 {
-		d.Content = agent.WithMark(text, "(interrupted)")
-		c.keepAnswer(turn, agent.KeepAnswer{Text: d.Content, Thinking: thinking, Final: true})
-		id := c.chat.LastMessage
-		d.MessageID = &id
-	}
+	d := doneFields{Content: agent.WithMark(text, "(interrupted)"), Cancelled: true, Memories: []any{}, Sources: []msg.AnswerSource{}, Checks: []any{}}
+	c.keepAnswer(turn, agent.KeepAnswer{Text: d.Content, Thinking: thinking, Final: true})
+	d.MessageID = &c.chat.LastMessage
 	c.endTurn("interrupted", d)
 }
 

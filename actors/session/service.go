@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"sync"
 
 	"sentient/actors/agent"
 	"sentient/actors/msg"
@@ -19,7 +18,6 @@ type Service struct {
 	o      Options
 	tables *Tables
 	owner  *act.Owner
-	open   sync.Map // chats that Settle woke, until they have
 }
 
 // New starts the owner of all chats. Settle must be called once, before clients are served.
@@ -29,7 +27,7 @@ func New(sys *act.System, o Options) (*Service, error) {
 	}
 	s := &Service{o: o, tables: NewTables()}
 	s.owner = sys.Owner(act.OwnerOptions{Name: "session", IdleAfter: o.IdleAfter, Make: func(string) act.Behavior {
-		return &actor{o: &s.o, tables: s.tables, rejoin: func(id string) bool { _, woken := s.open.LoadAndDelete(id); return woken }}
+		return &actor{o: &s.o, tables: s.tables}
 	}})
 	return s, nil
 }
@@ -41,7 +39,6 @@ func (s *Service) Settle() error {
 			if err != nil {
 				return err
 			}
-			s.open.Store(string(item.Key), true)
 			s.owner.Wake(string(item.Key))
 		}
 		return nil

@@ -30,6 +30,9 @@ func (c *change) startTurn(items []*pb.QueuedRow) (ids []string) {
 		}
 	}
 	c.event(&pb.Event{Kind: &pb.Event_TurnStarted{TurnStarted: &pb.TurnStarted{Turn: first.Turn, Message: ids[0], Model: first.Model, ClientId: first.ClientId}}})
+	// The intent of the first model call rides in the message's batch, so that nothing is synced between the two: whatever cuts
+	// the turn from here on, the model may have been asked, and the turn is never run again by itself.
+	c.event(&pb.Event{Kind: &pb.Event_ModelCalled{ModelCalled: &pb.ModelCalled{Round: 1, Model: first.Model}}})
 	c.row(openTurnRow(ch.id, first.Turn))
 	f := map[string]any{}
 	if first.ClientId != "" {
@@ -40,14 +43,6 @@ func (c *change) startTurn(items []*pb.QueuedRow) (ids []string) {
 	ch.turn = agent.New(run, ch.newID)
 	c.do(makePlan{Run: run, Turn: first.Turn, Model: first.Model, First: ids[0]})
 	return ids
-}
-
-// beginAgain plans a turn once more that the engine's end cut before it had called a model: nothing of it was said or done.
-func (c *change) beginAgain() {
-	ch, run := c.chat, c.chat.newID()
-	ch.turn = agent.New(run, ch.newID)
-	c.do(makePlan{Run: run, Turn: ch.Turn.Id, Model: ch.Turn.Model, First: ch.Turn.Message})
-	c.joinWaiting()
 }
 
 // joinWaiting hands the turn the steers that wait before the next message with a turn of its own.
@@ -107,7 +102,9 @@ func (c *change) take(o agent.Out) {
 	case agent.ShowProgress:
 		c.progress(turn, o)
 	case agent.CallModel:
-		c.event(&pb.Event{Kind: &pb.Event_ModelCalled{ModelCalled: &pb.ModelCalled{Round: int32(o.Round), Model: o.Choice.Model}}})
+		if o.Round > 1 {
+			c.event(&pb.Event{Kind: &pb.Event_ModelCalled{ModelCalled: &pb.ModelCalled{Round: int32(o.Round), Model: o.Choice.Model}}})
+		}
 		c.do(callModel{turn, o})
 	case agent.JudgeCalls:
 		c.do(judgeCalls{turn, o})
