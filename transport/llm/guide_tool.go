@@ -17,6 +17,6 @@ func GuidePlugin() msg.Plugin {
 		Tools: []msg.Tool{{
 			Name: guideQuestion, Description: "Shows what an approval looks like. It changes nothing.", Risk: msg.RiskWrite,
 			Parameters: json.RawMessage(`{"type":"object","properties":{"what":{"type":"string"}}}`),
-			Run: func(context.Context, *msg.Call) (any, error) { return map[string]bool{"shown": true}, nil },
+			Run:        func(context.Context, *msg.Call) (any, error) { return map[string]bool{"shown": true}, nil },
 		}}}
 }
