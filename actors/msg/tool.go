@@ -64,7 +64,12 @@ type Tool struct {
 	SourcesFn      func(args map[string]any, result any) []AnswerSource
 	OutsideFn      func(args map[string]any, result any) string // a source name when this very result is outside content
 	Outcome        string                                       // email, message, file, event, home; "" none
-	Verify         func(ctx context.Context, args map[string]any, result any, c *Call) (Outcome, error)
+	// Verify reads back what the call did; an error means that it could not be read (15 s at most).
+	Verify func(ctx context.Context, args map[string]any, result any, c *Call) (Outcome, error)
+	// DestinationsFn looks up where a reply really goes (20 s at most); an error makes the call ask.
+	DestinationsFn func(ctx context.Context, args map[string]any, c *Call) ([]Destination, error)
+	// TouchesFn names the files the call may change: names in the files folder, or absolute paths. Copies are kept of them.
+	TouchesFn func(args map[string]any, c *Call) []string
 }
 
 // Description is the wording of an approval.
@@ -75,8 +80,10 @@ type Description struct {
 
 // Outcome is what code found a call really did.
 type Outcome struct {
-	OK     bool
-	Detail string
+	OK      bool
+	Detail  string   // why not, or what is still under way
+	Targets []string // what the call acted on, when the tool knows better than its arguments
+	Missed  []string // those that it did not reach
 }
 
 // Call is what a running tool knows of its surroundings.
