@@ -10,26 +10,79 @@ import (
 // meanwhile applies (A-110).
 func (t *Turn) judge() Out {
 	t.state, t.run = Judging, t.newID()
-	return JudgeCalls{Run: t.run, Calls: t.open, Answers: t.answers, Choice: t.plan.Choices[t.choice]}
+	return JudgeCalls{Run: t.run, Calls: t.open, Answers: t.answers, Cleared: t.cleared, Words: t.words, Choice: t.plan.Choices[t.choice]}
 }
 
 func (t *Turn) judged(in Input) []Out {
 	j := in.(Judged)
-	if j.Run != t.run || len(j.Verdicts) != len(t.open) {
+	if j.Run != t.run || len(j.Verdicts) == 0 || len(j.Verdicts) > len(t.open) {
 		return nil
 	}
 	if t.interrupt {
 		return t.leave()
 	}
-	switch v := j.Verdicts[0]; v.Do {
+	v := j.Verdicts[0]
+	if v.Looked {
+		t.clear(v.Call, func(c *Cleared) { c.Looked, c.Destinations = true, v.Destinations })
+	}
+	switch v.Do {
 	case DoAsk:
 		return t.ask(*v.Ask)
+	case DoWait:
+		return t.wait(*v.Undo)
 	case DoRun:
 		return t.act(j.Verdicts)
 	default:
-		o := Outcome{Call: v.Call, Result: v.Result, Content: string(v.Result), IsJSON: true, IsError: v.Error}
-		return t.settle([]Settled{{Call: t.open[0], Risk: v.Risk, Outcome: o}})
+		return t.refuse(v)
 	}
+}
+
+func (t *Turn) clear(call string, set func(*Cleared)) {
+	c := t.cleared[call]
+	set(&c)
+	t.cleared[call] = c
+}
+
+func (t *Turn) refuse(v Verdict) []Out {
+	call := t.open[0]
+	s := Settled{Call: call, Risk: v.Risk, Held: v.Held, Handed: v.HandedOff,
+		Outcome: Outcome{Call: v.Call, Result: v.Result, Content: string(v.Result), IsJSON: true, IsError: v.Error}}
+	if a, ok := t.answers[call.ID]; ok {
+		s.Answer = &a
+	}
+	if v.EndRun != "" {
+		outs := []Out{KeepResults{[]Settled{s}}}
+		t.keepResult(s)
+		t.open = t.open[1:]
+		return append(outs, t.end(Finish{How: Done, Rule: v.EndRun})...)
+	}
+	return t.settle([]Settled{s})
+}
+
+func (t *Turn) wait(w UndoWindow) []Out {
+	t.state, t.window = Waiting, &w
+	return []Out{OpenUndo{w}}
+}
+
+// undone ends the window: the call never runs, or code looks at it once more.
+func (t *Turn) undone(in Input) []Out {
+	u := in.(UndoEnded)
+	if t.window == nil || u.Undo != t.window.Undo {
+		return nil
+	}
+	w := t.window
+	t.window = nil
+	outs := []Out{CloseUndo{u.Undo, u.Action}}
+	if u.Action != Undo {
+		t.clear(w.Call.ID, func(c *Cleared) { c.Waited = true })
+		return append(outs, t.judge())
+	}
+	s := Settled{Call: w.Call, Risk: w.Risk, Outcome: Outcome{Call: w.Call.ID, Result: notSent(), IsJSON: true, IsError: true, Undone: true}}
+	s.Outcome.Content = string(s.Outcome.Result)
+	if a, ok := t.answers[w.Call.ID]; ok {
+		s.Answer = &a
+	}
+	return append(outs, t.settle([]Settled{s})...)
 }
 
 func (t *Turn) ask(r Request) []Out {
@@ -70,7 +123,10 @@ func (t *Turn) act(vs []Verdict) []Out {
 	t.state, t.acting = Acting, nil
 	var start []CallRun
 	for i := range n {
-		r := &running{CallRun: CallRun{Run: t.newID(), Call: t.open[i], Risk: vs[i].Risk}}
+		r := &running{CallRun: CallRun{Run: t.newID(), Call: t.open[i], Risk: vs[i].Risk, Note: t.notes[t.open[i].ID], Words: t.words}}
+		if a, ok := t.answers[r.Call.ID]; ok {
+			r.Approved = &a
+		}
 		t.acting = append(t.acting, r)
 		start = append(start, r.CallRun)
 	}
@@ -113,7 +169,7 @@ func (t *Turn) returned(in Input) []Out {
 }
 
 func (t *Turn) settledRun(r *running) Settled {
-	s := Settled{Call: r.Call, Risk: r.Risk, Outcome: r.outcome, Ran: true}
+	s := Settled{Call: r.Call, Risk: r.Risk, Outcome: r.outcome, Ran: true} // also one the gate stopped at the end: its intent is settled
 	s.Outcome.Call = r.Call.ID
 	if a, ok := t.answers[r.Call.ID]; ok {
 		s.Answer = &a
@@ -139,6 +195,9 @@ func (t *Turn) settle(done []Settled) []Out {
 
 func (t *Turn) keepResult(s Settled) {
 	t.results = append(t.results, s)
+	if s.Outcome.Check != nil {
+		t.checks = append(t.checks, *s.Outcome.Check)
+	}
 	if !s.Outcome.IsError {
 		t.sources.add(s.Outcome.Sources)
 	}
@@ -178,6 +237,14 @@ func (t *Turn) leave() []Out {
 // errorResult is the JSON of an error.
 func errorResult(text string) json.RawMessage {
 	b, _ := json.Marshal(map[string]string{"error": text})
+	return b
+}
+
+func notSent() json.RawMessage {
+	b, _ := json.Marshal(struct {
+		Error  string `json:"error"`
+		Undone bool   `json:"undone"`
+	}{"NOT SENT. The user pressed Undo, so nothing was sent. Don't say it was, and don't send it again unless they ask.", true})
 	return b
 }
 

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"sentient/actors/msg"
@@ -15,7 +16,7 @@ func (t *Turn) planned(in Input) []Out {
 	if p.Err != nil {
 		return t.fail(p.Err)
 	}
-	t.plan, t.messages = p.Plan, p.Plan.Messages
+	t.plan, t.messages, t.words = p.Plan, p.Plan.Messages, p.Plan.Words
 	var outs []Out
 	if n := p.Plan.Notice; n != nil {
 		t.noticed = true
@@ -45,6 +46,7 @@ func (t *Turn) join() []Out {
 	t.steers = nil
 	for _, s := range taken {
 		t.messages = append(t.messages, msg.ModelMessage{Role: "user", Parts: msg.TextPart(s.Text)})
+		t.words = append(slices.Clip(t.words), s.Text)
 	}
 	return []Out{KeepSteers{taken}}
 }
@@ -88,7 +90,10 @@ func (t *Turn) replied(in Input) []Out {
 	if len(r.Result.Calls) == 0 {
 		return append(outs, t.answered(r.Result)...)
 	}
-	t.said = true
+	t.said, t.notes = true, nil
+	if t.plan.Rewrite != nil {
+		r.Result.Calls, t.notes = t.plan.Rewrite(r.Result.Calls, t.words)
+	}
 	t.remember(r.Result)
 	t.open, t.results = r.Result.Calls, nil
 	outs = append(outs, KeepAnswer{Text: r.Result.Text, Thinking: r.Result.Thinking, Calls: r.Result.Calls})

@@ -2,12 +2,13 @@
 // nothing of mailboxes, disks, sockets or clocks: a step takes an input and returns what to keep, what to show and what to
 // start, in the order in which they happen. Chats use it now; helpers, task runs, voice and bots use it as it is.
 //
-// A turn is in one of six states:
+// A turn is in one of seven states:
 //
 //	Preparing  its plan (model, history, tools) is being made
 //	Calling    a model is answering
 //	Judging    code decides whether the calls of the answer may run
 //	Asking     a person was asked about one call
+//	Waiting    a call that was let through waits, so that a person can still undo it
 //	Acting     calls are running
 //	Ended      nothing comes any more
 //

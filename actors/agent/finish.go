@@ -17,6 +17,9 @@ func (t *Turn) stopped(Input) []Out {
 	if t.request != nil {
 		outs = append(outs, Unask{t.request.Approval})
 	}
+	if t.window != nil {
+		outs = append(outs, CloseUndo{t.window.Undo, WithReply})
+	}
 	text, thinking := strings.TrimRight(t.text.String(), " \n"), t.thinking.String()
 	if t.state != Calling {
 		text, thinking = "", ""
@@ -28,7 +31,7 @@ func (t *Turn) stopped(Input) []Out {
 		return append(outs, t.end(Finish{How: Stopped})...)
 	}
 	text = WithMark(text, "(stopped)")
-	outs = append(outs, KeepAnswer{Text: text, Thinking: thinking, Final: true, Sources: t.sources.list})
+	outs = append(outs, KeepAnswer{Text: text, Thinking: thinking, Final: true, Sources: t.sources.list, Checks: t.checks})
 	return append(outs, t.end(Finish{How: Stopped, Text: text, Kept: true})...)
 }
 
@@ -104,13 +107,13 @@ func (t *Turn) say(text string, f Finish) []Out {
 
 func (t *Turn) keepAndFinish(text, thinking string, f Finish) []Out {
 	f.Text, f.Kept = text, true
-	keep := KeepAnswer{Text: text, Thinking: thinking, Final: true, Sources: t.sources.list}
+	keep := KeepAnswer{Text: text, Thinking: thinking, Final: true, Sources: t.sources.list, Checks: t.checks}
 	return append([]Out{keep}, t.end(f)...)
 }
 
 func (t *Turn) end(f Finish) []Out {
-	t.state, t.run, t.request, t.acting, t.open = Ended, "", nil, nil, nil
-	f.Sources = t.sources.list
+	t.state, t.run, t.request, t.window, t.acting, t.open = Ended, "", nil, nil, nil, nil
+	f.Sources, f.Checks = t.sources.list, t.checks
 	return []Out{f}
 }
 

@@ -18,6 +18,7 @@ const (
 	inSteered
 	inJudged
 	inDecided
+	inUndone
 	inProgressed
 	inReturned
 	inStopped
@@ -53,6 +54,8 @@ type (
 		Approval, Decision string
 		At                 time.Time
 	}
+	// UndoEnded ends an undo window: Undo, SendNow or TimeIsUp.
+	UndoEnded struct{ Undo, Action string }
 	// Progressed is output of a running call.
 	Progressed struct {
 		Run, Call string
@@ -75,6 +78,7 @@ func (Replied) input() inputKind         { return inReplied }
 func (Steered) input() inputKind         { return inSteered }
 func (Judged) input() inputKind          { return inJudged }
 func (Decided) input() inputKind         { return inDecided }
+func (UndoEnded) input() inputKind       { return inUndone }
 func (Progressed) input() inputKind      { return inProgressed }
 func (Returned) input() inputKind        { return inReturned }
 func (StoppedByPerson) input() inputKind { return inStopped }
@@ -96,12 +100,17 @@ type (
 		Run     string
 		Calls   []msg.ToolCall
 		Answers map[string]Answer
+		Cleared map[string]Cleared
+		Words   []string // the person's own, of this turn
 		Choice  Choice
 	}
 	// AskPerson asks about one call.
 	AskPerson struct{ Request Request }
 	// Unask: the open request ended without an answer.
 	Unask struct{ Approval string }
+	// OpenUndo lets a call wait; CloseUndo ends that.
+	OpenUndo  struct{ Window UndoWindow }
+	CloseUndo struct{ Undo, Action string }
 	// RunCalls starts calls, each under its run. What changes something is intended first.
 	RunCalls struct{ Calls []CallRun }
 	// Abandon cancels runs; what they still report is ignored.
@@ -112,6 +121,7 @@ type (
 		Calls          []msg.ToolCall
 		Final          bool
 		Sources        []msg.AnswerSource
+		Checks         []msg.OutcomeCheck // with Final: what the calls of the turn really did, in order
 	}
 	// KeepResults saves tool messages.
 	KeepResults struct{ Results []Settled }
@@ -148,8 +158,10 @@ type (
 		Kept    bool
 		Err     error
 		Sources []msg.AnswerSource
+		Checks  []msg.OutcomeCheck
 		Repeat  string // the sentence, when the loop breaker ended it
 		Budget  string // the sentence, when the budget ended it
+		Rule    string // the sentence, when a rule ended it
 	}
 )
 
@@ -158,12 +170,18 @@ type CallRun struct {
 	Run  string
 	Call msg.ToolCall
 	Risk msg.Risk
+
+	Note     string   // goes with its result
+	Words    []string // the person's own, for the gate right before the effect
+	Approved *Answer  // a person said yes to it
 }
 
 func (CallModel) out()    {}
 func (JudgeCalls) out()   {}
 func (AskPerson) out()    {}
 func (Unask) out()        {}
+func (OpenUndo) out()     {}
+func (CloseUndo) out()    {}
 func (RunCalls) out()     {}
 func (Abandon) out()      {}
 func (KeepAnswer) out()   {}

@@ -42,18 +42,27 @@ func (w *world) out(o Out) {
 	case JudgeCalls:
 		var vs []Verdict
 		for _, c := range o.Calls {
-			v := Verdict{Call: c.ID, Do: Deed(rapid.IntRange(0, 2).Draw(w.t, "deed")), Risk: msg.Risk(rapid.IntRange(0, 3).Draw(w.t, "risk"))}
+			v := Verdict{Call: c.ID, Do: Deed(rapid.IntRange(0, 3).Draw(w.t, "deed")), Risk: msg.Risk(rapid.IntRange(0, 3).Draw(w.t, "risk"))}
 			if _, ok := o.Answers[c.ID]; ok && v.Do == DoAsk {
 				v.Do = DoRun
+			}
+			if v.Do == DoWait && o.Cleared[c.ID].Waited {
+				v.Do = DoRun
+			}
+			if v.Do == DoWait {
+				v.Undo = &UndoWindow{Undo: "un" + c.ID, Call: c, Risk: v.Risk}
 			}
 			if v.Do == DoAsk {
 				v.Ask = &Request{Approval: "ap" + c.ID, Call: c, Risk: v.Risk}
 			}
 			vs = append(vs, v)
 		}
+		vs = vs[:rapid.IntRange(1, len(vs)).Draw(w.t, "judged")]
 		w.waiting = append(w.waiting, Judged{Run: o.Run, Verdicts: vs})
 	case AskPerson:
 		w.waiting = append(w.waiting, Decided{Approval: o.Request.Approval, Decision: rapid.SampledFrom([]string{"allow", "allow_session", "deny"}).Draw(w.t, "answer")})
+	case OpenUndo:
+		w.waiting = append(w.waiting, UndoEnded{Undo: o.Window.Undo, Action: rapid.SampledFrom([]string{Undo, SendNow, TimeIsUp}).Draw(w.t, "undo")})
 	case RunCalls:
 		for _, r := range o.Calls {
 			w.waiting = append(w.waiting, Progressed{Run: r.Run, Call: r.Call.ID}, Returned{Run: r.Run, Outcome: Outcome{Content: rapid.SampledFrom([]string{"a", "b"}).Draw(w.t, "result")}})

@@ -14,6 +14,7 @@ const (
 	Calling
 	Judging
 	Asking
+	Waiting
 	Acting
 	Ended
 	states
@@ -36,7 +37,11 @@ type Turn struct {
 
 	open    []msg.ToolCall    // calls of the last answer without a result, in order
 	request *Request          // with Asking
+	window  *UndoWindow       // with Waiting
 	answers map[string]Answer // what a person said about open calls
+	cleared map[string]Cleared
+	notes   map[string]string // what goes with the results of open calls
+	words   []string          // the person's own, growing with steers
 	acting  []*running        // with Acting
 
 	steers    []Steer
@@ -46,6 +51,7 @@ type Turn struct {
 	noTools   bool
 	repeats   repeats
 	sources   sources
+	checks    []msg.OutcomeCheck
 	spent     spent
 	results   []Settled // of this round
 }
@@ -58,7 +64,7 @@ type running struct {
 
 // New makes a turn that waits for its plan under run. newID gives ids that are never given again.
 func New(run string, newID func() string) *Turn {
-	return &Turn{run: run, newID: newID, answers: map[string]Answer{}, repeats: repeats{}}
+	return &Turn{run: run, newID: newID, answers: map[string]Answer{}, cleared: map[string]Cleared{}, repeats: repeats{}}
 }
 
 // State is where the turn is.
@@ -72,6 +78,9 @@ func (t *Turn) Open() []msg.ToolCall { return t.open }
 
 // Pending is the request that waits for a person, or nil.
 func (t *Turn) Pending() *Request { return t.request }
+
+// Undoable is the call that waits to be undone, or nil.
+func (t *Turn) Undoable() *UndoWindow { return t.window }
 
 // Waiting says how many steers the model has not seen.
 func (t *Turn) Waiting() int { return len(t.steers) }
@@ -90,27 +99,31 @@ type handler func(*Turn, Input) []Out
 var steps = [states][inputKinds]handler{
 	Preparing: {
 		inPlanned: (*Turn).planned, inSaid: ignore, inReplied: ignore, inSteered: (*Turn).steered, inJudged: ignore,
-		inDecided: ignore, inProgressed: ignore, inReturned: ignore, inStopped: (*Turn).stopped, inInterrupt: (*Turn).interrupted,
+		inDecided: ignore, inUndone: ignore, inProgressed: ignore, inReturned: ignore, inStopped: (*Turn).stopped, inInterrupt: (*Turn).interrupted,
 	},
 	Calling: {
 		inPlanned: ignore, inSaid: (*Turn).heard, inReplied: (*Turn).replied, inSteered: (*Turn).steered, inJudged: ignore,
-		inDecided: ignore, inProgressed: ignore, inReturned: ignore, inStopped: (*Turn).stopped, inInterrupt: (*Turn).interrupted,
+		inDecided: ignore, inUndone: ignore, inProgressed: ignore, inReturned: ignore, inStopped: (*Turn).stopped, inInterrupt: (*Turn).interrupted,
 	},
 	Judging: {
 		inPlanned: ignore, inSaid: ignore, inReplied: ignore, inSteered: (*Turn).steered, inJudged: (*Turn).judged,
-		inDecided: ignore, inProgressed: ignore, inReturned: ignore, inStopped: (*Turn).stopped, inInterrupt: (*Turn).interrupted,
+		inDecided: ignore, inUndone: ignore, inProgressed: ignore, inReturned: ignore, inStopped: (*Turn).stopped, inInterrupt: (*Turn).interrupted,
 	},
 	Asking: {
 		inPlanned: ignore, inSaid: ignore, inReplied: ignore, inSteered: (*Turn).steered, inJudged: ignore,
-		inDecided: (*Turn).decided, inProgressed: ignore, inReturned: ignore, inStopped: (*Turn).stopped, inInterrupt: (*Turn).interrupted,
+		inDecided: (*Turn).decided, inUndone: ignore, inProgressed: ignore, inReturned: ignore, inStopped: (*Turn).stopped, inInterrupt: (*Turn).interrupted,
+	},
+	Waiting: {
+		inPlanned: ignore, inSaid: ignore, inReplied: ignore, inSteered: (*Turn).steered, inJudged: ignore,
+		inDecided: ignore, inUndone: (*Turn).undone, inProgressed: ignore, inReturned: ignore, inStopped: (*Turn).stopped, inInterrupt: (*Turn).interrupted,
 	},
 	Acting: {
 		inPlanned: ignore, inSaid: ignore, inReplied: ignore, inSteered: (*Turn).steered, inJudged: ignore,
-		inDecided: ignore, inProgressed: (*Turn).progressed, inReturned: (*Turn).returned, inStopped: (*Turn).stopped, inInterrupt: (*Turn).interrupted,
+		inDecided: ignore, inUndone: ignore, inProgressed: (*Turn).progressed, inReturned: (*Turn).returned, inStopped: (*Turn).stopped, inInterrupt: (*Turn).interrupted,
 	},
 	Ended: {
 		inPlanned: ignore, inSaid: ignore, inReplied: ignore, inSteered: ignore, inJudged: ignore,
-		inDecided: ignore, inProgressed: ignore, inReturned: ignore, inStopped: ignore, inInterrupt: ignore,
+		inDecided: ignore, inUndone: ignore, inProgressed: ignore, inReturned: ignore, inStopped: ignore, inInterrupt: ignore,
 	},
 }
 

@@ -21,6 +21,11 @@ type Plan struct {
 	Budget      Budget
 	Job         string // who the model calls are for, see msg.ModelRequest
 
+	// Words are the person's own words that started the turn; steers add theirs. Nobody else's are in it.
+	Words []string
+	// Rewrite may replace calls by safer ones before they are saved or checked; notes, by call id, go with their results.
+	Rewrite func(calls []msg.ToolCall, words []string) (changed []msg.ToolCall, notes map[string]string)
+
 	// StopWhen is asked after each round of results; true ends the turn without another model call (Paused).
 	StopWhen func(results []Settled) bool
 
@@ -66,12 +71,19 @@ type Steer struct {
 
 // Verdict is what code decided about a call.
 type Verdict struct {
-	Call   string
-	Do     Deed
-	Risk   msg.Risk
-	Ask    *Request        // with DoAsk
-	Result json.RawMessage // with DoRefuse: what the model reads instead
-	Error  bool            // with DoRefuse: the result is an error
+	Call      string
+	Do        Deed
+	Risk      msg.Risk
+	Ask       *Request        // with DoAsk
+	Undo      *UndoWindow     // with DoWait
+	Result    json.RawMessage // with DoRefuse: what the model reads instead
+	Error     bool            // with DoRefuse: the result is an error
+	Held      bool            // with DoRefuse: a person's yes would let it run
+	HandedOff bool            // with DoRefuse: Result is a hand-off
+	Looked    bool            // the second look saw this call, and Destinations is where it goes
+
+	Destinations []msg.Destination
+	EndRun       string // with DoRefuse: the run ends here with this sentence
 }
 
 // Deed is what happens to a call.
@@ -81,6 +93,32 @@ const (
 	DoRefuse Deed = iota // it does not run; Result says why
 	DoRun
 	DoAsk
+	DoWait
+)
+
+// Cleared is what the checks already settled about a call, so that they are not done twice.
+type Cleared struct {
+	Waited       bool              // its undo window ended without an undo
+	Looked       bool              // the second look saw it
+	Destinations []msg.Destination // where it goes, as the second look found
+}
+
+// UndoWindow is a call that waits so that it can still be undone (section 10).
+type UndoWindow struct {
+	Undo    string
+	Call    msg.ToolCall
+	Risk    msg.Risk
+	Seconds int
+	Until   time.Time
+	Preview json.RawMessage
+}
+
+// How an undo window ends.
+const (
+	Undo      = "undo"
+	SendNow   = "send_now"
+	TimeIsUp  = "time"
+	WithReply = "stop" // the reply was stopped: nothing is sent
 )
 
 // Request is an approval request as a person sees it (section 1).
@@ -122,6 +160,9 @@ type Outcome struct {
 	Outside  string // the app whose content it brought, "" none
 	Host     string // the web host it loaded
 	File     string // where the whole result was saved when Content is cut
+	Check    *msg.OutcomeCheck
+	Undone   bool
+	NotRun   bool // the gate said no at the last moment: nothing was done
 }
 
 // Settled is a call with its outcome.
@@ -131,6 +172,8 @@ type Settled struct {
 	Outcome Outcome
 	Answer  *Answer // when it asked
 	Ran     bool
+	Held    bool // a person's yes would have let it run
+	Handed  bool // it was handed to the person
 }
 
 // End is how a turn ended.

@@ -78,7 +78,7 @@ type MessageRow struct {
 	MemorySources []any            `json:"memory_sources"`
 	Sources       []AnswerSource   `json:"sources"`
 	Approval      *MessageApproval `json:"approval"`
-	Checks        []any            `json:"checks"`
+	Checks        []OutcomeCheck   `json:"checks"`
 	CreatedAt     Time             `json:"created_at"`
 }
 

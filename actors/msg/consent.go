@@ -17,7 +17,7 @@ type PreviewField struct {
 // Destination is where a reply tool's call really goes, as the tool looked it up.
 type Destination struct {
 	Address string
-	Kind    string // sender, reply_to, thread (reply-all)
+	Kind    string // sender, reply_to, yours (the recipients of the own message that is answered), thread (the others of a reply-all)
 	Sender  string // who sent the message that is answered
 }
 

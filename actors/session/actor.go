@@ -29,13 +29,15 @@ type actor struct {
 	model    *modelRun
 	upkeeps  map[string]bool // background runs by kind
 	expiry   *act.Timer
+	undoing  *act.Timer
+	checks   map[string]chan struct{} // running rule checks by message; closed at their end
 	unsaved  struct{ text, thinking strings.Builder }
 	saving   *act.Timer
 	retrying *act.Timer // set while the disk is too full to settle a turn that was cut; nothing is changed until it is settled
 }
 
 func (a *actor) Start(c *act.Ctx) error {
-	a.c, a.upkeeps = c, map[string]bool{}
+	a.c, a.upkeeps, a.checks = c, map[string]bool{}, map[string]chan struct{}{}
 	return a.load()
 }
 
@@ -47,6 +49,7 @@ func (a *actor) load() error {
 		return err
 	}
 	a.chat = newChat(key, a.tables, a.o.NewID)
+	a.chat.tools = a.o.ruleTools
 	a.version, a.model = l.Version, nil
 	a.resetTurn()
 	if l.Deleted || l.Version == 0 {
@@ -109,11 +112,16 @@ func (a *actor) settleOpen(r journal.Reader, checkpoints [][]byte) error {
 	if !a.o.Work.Stopped() {
 		c.nextTurn()
 	}
-	if c.empty() {
+	if err := a.resumeChecks(r, c); err != nil {
+		return err
+	}
+	if c.empty() && len(c.after) == 0 {
 		return nil
 	}
-	if err := a.write(c); err != nil {
-		return a.cannotSettle(err)
+	if !c.empty() {
+		if err := a.write(c); err != nil {
+			return a.cannotSettle(err)
+		}
 	}
 	a.perform(c)
 	return nil
@@ -158,6 +166,12 @@ func (a *actor) Receive(_ *act.Ctx, message any) {
 		a.drainProgress(m)
 	case expired:
 		a.input(agent.Decided{Approval: m.approval, Decision: "deny", At: a.o.Now().UTC()})
+	case undoTimeUp:
+		a.input(agent.UndoEnded{Undo: m.undo, Action: agent.TimeIsUp})
+	case ruleChecked:
+		a.ruleChecked(m)
+	case counted:
+		a.counted(m)
 	case saveNow:
 		a.saving = nil
 		a.checkpoint()
@@ -257,7 +271,7 @@ func (a *actor) perform(c *change) {
 	for _, e := range c.after {
 		a.do(e)
 	}
-	a.c.Busy(a.chat.turn != nil || len(a.upkeeps) > 0)
+	a.c.Busy(a.chat.turn != nil || len(a.upkeeps)+len(a.checks) > 0)
 	if c.deleted || !a.chat.exists {
 		a.chat.exists = false
 		a.c.Busy(false)
@@ -287,6 +301,13 @@ func (a *actor) do(e effect) {
 	case unexpire:
 		a.expiry.Stop()
 		a.expiry = nil
+	case undoable:
+		a.undoing = a.c.After(e.Until.Sub(a.o.Now()), undoTimeUp{e.Undo})
+	case undoOver:
+		a.undoing.Stop()
+		a.undoing = nil
+	case checkRule:
+		a.checkRule(e.Check)
 	case show:
 		a.o.Bus.Publish(e.Event)
 	case forget:
@@ -300,12 +321,16 @@ func (a *actor) do(e effect) {
 
 var errStoppedByPerson = errors.New("stopped by the person")
 
-type expired struct{ approval string }
+type (
+	expired    struct{ approval string }
+	undoTimeUp struct{ undo string }
+)
 
 func (a *actor) resetTurn() {
 	a.model = nil
 	a.expiry.Stop()
-	a.expiry = nil
+	a.undoing.Stop()
+	a.expiry, a.undoing = nil, nil
 	a.dropUnsaved()
 }
 

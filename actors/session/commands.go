@@ -5,6 +5,7 @@ import (
 
 	"sentient/actors/agent"
 	"sentient/actors/msg"
+	"sentient/actors/policy"
 	"sentient/actors/wire"
 	pb "sentient/proto/session"
 )
@@ -199,7 +200,7 @@ func (c *change) delete(reason string, attached []string) error {
 	if !c.chat.exists {
 		return msg.ErrNoChat
 	}
-	asked := c.chat.Turn.GetApproval()
+	asked, undoable := c.chat.Turn.GetApproval(), c.chat.Turn.GetUndo()
 	if c.chat.turn != nil {
 		c.cutTurn()
 	}
@@ -213,13 +214,16 @@ func (c *change) delete(reason string, attached []string) error {
 	if asked != "" {
 		c.row(c.chat.tables.Approvals.Delete([]byte(asked)))
 	}
+	if undoable != "" {
+		c.row(c.chat.tables.Undos.Delete([]byte(undoable)))
+	}
 	c.deleted = true
 	c.do(forget{Attached: attached, Incognito: incognito})
 	return nil
 }
 
 // trust clears the outside-content mark, unless outside content came after upto (A-160 to A-162).
-func (c *change) trust(upto string, writer string) (msg.TrustResult, error) {
+func (c *change) trust(upto, via string) (msg.TrustResult, error) {
 	ch := c.chat
 	if !ch.exists {
 		return msg.TrustResult{}, msg.ErrNoChat
@@ -233,8 +237,14 @@ func (c *change) trust(upto string, writer string) (msg.TrustResult, error) {
 		return r, nil
 	}
 	if upto != "" && ch.LastOutside > upto {
-		r.Trusted, r.Untrusted, r.Writer = false, was, writer
-		c.domain(noteUpdated, map[string]any{"session_id": ch.id, "untrusted": was})
+		newer := ch.LastSource
+		if newer == "" {
+			newer = was
+		}
+		r.Trusted, r.Untrusted, r.Writer = false, newer, ch.LastWriter
+		c.event(&pb.Event{Kind: &pb.Event_Changed{Changed: &pb.Changed{Untrusted: &newer}}})
+		c.touched = true
+		c.domain(noteUpdated, map[string]any{"session_id": ch.id, "untrusted": newer})
 		return r, nil
 	}
 	clean := ""
@@ -244,28 +254,42 @@ func (c *change) trust(upto string, writer string) (msg.TrustResult, error) {
 		Was   string  `json:"was"`
 		Via   string  `json:"via"`
 		Upto  *string `json:"upto"`
-	}{"trusted", was, "desktop", orNil(upto)}))})
+	}{"trusted", was, via, orNil(upto)}))})
+	c.touched = true
 	c.domain(noteUpdated, map[string]any{"session_id": ch.id, "untrusted": ""})
 	return r, nil
 }
 
-// answer is a person's decision about the open request. A wider yes than offered counts as allow (A-118).
-func (c *change) answer(approval, decision string) bool {
+// answer is a person's decision about the open request. A wider yes than offered counts as allow (A-118). It gives the request
+// and the decision that counts; nil when nothing waits.
+func (c *change) answer(approval, decision string) *agent.Answer {
 	if c.chat.turn == nil {
-		return false
+		return nil
 	}
 	r := c.chat.turn.Pending()
 	if r == nil || r.Approval != approval {
-		return false
+		return nil
 	}
 	if !contains(r.Choices, decision) {
 		if !strings.HasPrefix(decision, "allow") {
-			return false
+			return nil
 		}
-		decision = "allow"
+		decision = policy.Allow
 	}
+	if decision == policy.AllowTimed || decision == policy.AllowAlways {
+		c.chat.grantHere(r.Call.Name, r.Risk)
+	}
+	a := &agent.Answer{Request: *r, Decision: decision, AnsweredAt: c.now}
 	c.step(agent.Decided{Approval: approval, Decision: decision, At: c.now})
-	return true
+	return a
+}
+
+// grantHere lets a wide yes count in this turn at once, while it is on its way to where it is kept.
+func (ch *chat) grantHere(tool string, risk msg.Risk) {
+	if ch.granting == nil {
+		ch.granting = granting{}
+	}
+	ch.granting[tool] = max(ch.granting[tool], risk)
 }
 
 // titled takes the title a model wrote, unless the chat was named meanwhile.

@@ -19,7 +19,7 @@ func TestApproval(t *testing.T) {
 		if r["risk"] != "send" || r["call_id"] != "c1" || r["name"] != "mail_send" || r["reason"] != "" || r["risk_label"] != "Sends" || len(*h.ran) != 0 {
 			t.Fatalf("%v %v", r, *h.ran)
 		}
-		if c := r["choices"].([]any); len(c) != 3 || c[0] != "allow" || c[1] != "allow_session" || c[2] != "deny" {
+		if c := r["choices"].([]any); len(c) != 5 || c[0] != "allow" || c[1] != "allow_session" || c[2] != "allow_timed" || c[3] != "allow_always" || c[4] != "deny" || r["grant_minutes"] != 60.0 {
 			t.Fatalf("%v", c)
 		}
 		if args := r["arguments"].(map[string]any); args["to"] != "sam" {

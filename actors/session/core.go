@@ -9,6 +9,8 @@ import (
 
 	"sentient/actors/agent"
 	"sentient/actors/msg"
+	"sentient/actors/policy/words"
+	"sentient/actors/tool"
 	pb "sentient/proto/session"
 	"sentient/runtime/bus"
 	"sentient/storage/journal"
@@ -20,8 +22,12 @@ type chat struct {
 	state
 	tables *Tables
 	newID  func() string
+	tools  func() []words.RuleTool // what standing rules can be about
 	turn   *agent.Turn
 	queued map[string]*pb.QueuedRow // what waits, by id, in the words of its rows
+
+	roundMark string   // the outside-content mark when the model made the open calls
+	granting  granting // wide yeses of this turn
 }
 
 func newChat(id string, t *Tables, newID func() string) *chat {
@@ -96,12 +102,24 @@ func (c *change) addMessage(r *pb.MessageRow) {
 	if r.Id == "" {
 		r.Id = c.nextID()
 	}
-	c.event(&pb.Event{Kind: &pb.Event_Added{Added: &pb.Added{Id: r.Id, Role: r.Role, Outside: r.Outside != ""}}})
+	c.event(&pb.Event{Kind: &pb.Event_Added{Added: added(r)}})
 	c.row(c.chat.tables.Messages.Put(r))
 	if Searchable(r) && !c.chat.Incognito {
 		c.stored(NoteStored, r.Id)
 	}
 	c.touched = true
+}
+
+// added tells of a row, and whose content it brought from outside.
+func added(r *pb.MessageRow) *pb.Added {
+	a := &pb.Added{Id: r.Id, Role: r.Role, Outside: r.Outside != "", Source: r.Outside}
+	switch {
+	case r.Role == "other":
+		a.Outside, a.Source, a.Writer = true, tool.GroupSource(r.Name), r.Name
+	case r.Role == "user" && r.Name != "": // another app wrote it
+		a.Outside, a.Source = true, r.Name
+	}
+	return a
 }
 
 // finish completes the append.

@@ -36,6 +36,15 @@ type (
 	// expire answers a request with deny when nobody did in time.
 	expire   struct{ Approval string }
 	unexpire struct{}
+	// undoable ends an undo window when its time is up.
+	undoable struct {
+		Undo  string
+		Until time.Time
+	}
+	// undoOver: the window ended.
+	undoOver struct{}
+	// checkRule asks whether a message states a standing rule.
+	checkRule struct{ Check ruleCheck }
 	// show publishes what is not kept.
 	show struct{ Event bus.Event }
 	// forget ends a deleted chat's traces outside the journal.
@@ -56,6 +65,9 @@ func (runCalls) effect()   {}
 func (cancelRuns) effect() {}
 func (expire) effect()     {}
 func (unexpire) effect()   {}
+func (undoable) effect()   {}
+func (undoOver) effect()   {}
+func (checkRule) effect()  {}
 func (show) effect()       {}
 func (forget) effect()     {}
 func (upkeep) effect()     {}

@@ -19,7 +19,7 @@ type doneFields struct {
 	Cancelled bool               `json:"cancelled,omitempty"`
 	Memories  []any              `json:"memory_sources"`
 	Sources   []msg.AnswerSource `json:"sources"`
-	Checks    []any              `json:"checks"`
+	Checks    []msg.OutcomeCheck `json:"checks"`
 	Dropped   []string           `json:"dropped,omitempty"`
 	ClientID  string             `json:"client_id,omitempty"`
 	Error     string             `json:"error,omitempty"`
@@ -39,7 +39,7 @@ func (d doneFields) extra() []byte {
 
 // finishTurn ends the running turn with its one done, then starts what waits.
 func (c *change) finishTurn(f agent.Finish) {
-	d := doneFields{Cancelled: f.How == agent.Stopped, Memories: []any{}, Sources: []msg.AnswerSource{}, Checks: []any{}}
+	d := doneFields{Cancelled: f.How == agent.Stopped, Memories: []any{}, Sources: []msg.AnswerSource{}, Checks: []msg.OutcomeCheck{}}
 	if f.How == agent.Stopped {
 		d.Dropped = c.dropSteers()
 	}
@@ -59,6 +59,7 @@ func (c *change) finishTurn(f agent.Finish) {
 		if len(f.Sources) > 0 {
 			d.Sources = f.Sources
 		}
+		d.Checks = settled(f.Checks, f.Text)
 	}
 	if f.How == agent.Done && f.Kept {
 		c.do(upkeep{Reply: f.Text})
@@ -78,7 +79,7 @@ func (c *change) endTurn(how string, d doneFields) {
 	c.event(&pb.Event{Kind: &pb.Event_TurnEnded{TurnEnded: &pb.TurnEnded{Turn: turn, How: how}}})
 	c.row(openTurnRow(c.chat.id, ""))
 	c.touched, c.dropped = true, true
-	c.chat.turn = nil
+	c.chat.turn, c.chat.granting = nil, nil
 	c.do(turnOver{})
 }
 
@@ -132,7 +133,7 @@ func (c *change) dropOwnTurns() {
 		}
 		row := c.chat.queued[q.Id]
 		e := map[string]any{"message": droppedNote, "recoverable": false, "dropped": true}
-		d := doneFields{Cancelled: true, Dropped: []string{row.GetText()}, ClientID: q.ClientId, Memories: []any{}, Sources: []msg.AnswerSource{}, Checks: []any{}}
+		d := doneFields{Cancelled: true, Dropped: []string{row.GetText()}, ClientID: q.ClientId, Memories: []any{}, Sources: []msg.AnswerSource{}, Checks: []msg.OutcomeCheck{}}
 		if q.ClientId != "" {
 			e["client_id"] = q.ClientId
 		}
@@ -177,7 +178,7 @@ func (c *change) cutTurn() {
 			c.do(cancelRuns{a.Runs})
 		}
 	}
-	d := doneFields{Cancelled: true, Memories: []any{}, Sources: []msg.AnswerSource{}, Checks: []any{}}
+	d := doneFields{Cancelled: true, Memories: []any{}, Sources: []msg.AnswerSource{}, Checks: []msg.OutcomeCheck{}}
 	c.do(show{passing(c.chat.id, turn, "done", wire.Of(d))})
 	c.do(unexpire{})
 	c.do(turnOver{})
@@ -198,12 +199,15 @@ func (c *change) settle(rows []*pb.MessageRow, said []*pb.Checkpoint) {
 	if a := c.chat.Turn.Approval; a != "" {
 		c.unask(a, "deny")
 	}
+	if u := c.chat.Turn.Undo; u != "" {
+		c.closeUndo(u, agent.WithReply)
+	}
 	changing := map[string]bool{}
 	for _, o := range c.chat.Turn.Calls {
 		changing[o.Id] = o.Changes
 	}
 	c.keepResults(turn, openCalls(rows, changing))
-	d := doneFields{Content: agent.WithMark(text, "(interrupted)"), Cancelled: true, Memories: []any{}, Sources: []msg.AnswerSource{}, Checks: []any{}}
+	d := doneFields{Content: agent.WithMark(text, "(interrupted)"), Cancelled: true, Memories: []any{}, Sources: []msg.AnswerSource{}, Checks: []msg.OutcomeCheck{}}
 	c.keepAnswer(turn, agent.KeepAnswer{Text: d.Content, Thinking: thinking, Final: true})
 	d.MessageID = &c.chat.LastMessage
 	c.endTurn("interrupted", d)

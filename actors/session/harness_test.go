@@ -23,6 +23,7 @@ import (
 	"sentient/runtime/work"
 	"sentient/storage/journal"
 	"sentient/storage/memstore"
+	"sentient/transport/pretend"
 )
 
 // script answers a model request.
@@ -45,6 +46,13 @@ func say(text string) script {
 	}
 }
 
+// answers is a reply of one piece, at once.
+func answers(text string) script {
+	return func(context.Context, msg.ModelRequest, func(msg.ModelChunk) error) (msg.ModelResult, error) {
+		return msg.ModelResult{Text: text, Stop: "stop"}, nil
+	}
+}
+
 func calls(cs ...msg.ToolCall) script {
 	return func(context.Context, msg.ModelRequest, func(msg.ModelChunk) error) (msg.ModelResult, error) {
 		return msg.ModelResult{Calls: cs}, nil
@@ -62,12 +70,20 @@ type fakeModels struct {
 	mu       sync.Mutex
 	scripts  []script
 	requests []msg.ModelRequest
+	checks   []msg.ModelRequest // those of the second look and of rules, which have scripts of their own
+	second   script
+	rules    script
 	missing  map[string]string // model -> why it is not available
 	window   int
 }
 
 func (f *fakeModels) Stream(ctx context.Context, r msg.ModelRequest, emit func(msg.ModelChunk) error) (msg.ModelResult, error) {
 	f.mu.Lock()
+	if s := map[string]script{"second look": f.second, "rules": f.rules}[r.Job]; s != nil {
+		f.checks = append(f.checks, r)
+		f.mu.Unlock()
+		return s(ctx, r, emit)
+	}
 	f.requests = append(f.requests, r)
 	s := f.scripts[0]
 	if len(f.scripts) > 1 {
@@ -136,13 +152,23 @@ type house struct {
 	sub    *bus.Sub
 	events []map[string]any
 	wrap   func(journal.Journal) journal.Journal
+
+	consent Consent
+	world   *pretend.World // its apps are there when it is set
 }
 
 // inHouse runs fn in fake time.
 func inHouse(t *testing.T, fn func(*testing.T, *house)) {
 	t.Helper()
+	inHouseWith(t, func(*house) {}, fn)
+}
+
+// inHouseWith sets the house up before it opens.
+func inHouseWith(t *testing.T, with func(*house), fn func(*testing.T, *house)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t)
+		with(h)
 		h.open()
 		defer time.Sleep(2 * time.Second)
 		defer h.close()
@@ -153,7 +179,8 @@ func inHouse(t *testing.T, fn func(*testing.T, *house)) {
 func newHouse(t *testing.T) *house {
 	cfg := app.Default()
 	cfg.Chat.AutoTitle = false
-	return &house{t: t, store: memstore.New(), models: &fakeModels{scripts: []script{say("Hello there.")}, window: 8192}, cfg: cfg,
+	cfg.Tools.Approvals.UndoSeconds = 0 // tests of the window set it
+	return &house{t: t, store: memstore.New(), models: &fakeModels{scripts: []script{say("Hello there.")}, window: 8192, second: answers(`{"match": true, "reason": ""}`), rules: answers(`{"keys": [], "rule": "ask"}`)}, cfg: cfg,
 		files: &fakeFiles{saved: map[string]string{}, attach: map[string]Attachment{}}, ran: &[]string{}, mu: &sync.Mutex{}}
 }
 
@@ -188,7 +215,7 @@ func (h *house) open() {
 	}
 	h.sub = h.bus.Subscribe(bus.SubOptions{ID: "window"})
 	h.chats, err = New(h.sys, Options{Journal: jj, Bus: h.bus, Work: h.work, Models: h.models, Registry: func() *tool.Registry { return reg },
-		Files: h.files, Config: func() *app.Config { return h.cfg }, Marker: tool.NewMarker([]byte("secret")),
+		Files: h.files, Consent: h.consent, Config: func() *app.Config { return h.cfg }, Marker: tool.NewMarker([]byte("secret")),
 		NewID: func() string { return ulid.Make().String() }, Logger: quiet(), SnapshotEvery: 7})
 	if err != nil {
 		h.t.Fatal(err)
@@ -243,6 +270,9 @@ func (h *house) plugins() []msg.Plugin {
 		}
 	}
 	long := func(context.Context, *msg.Call) (any, error) { return strings.Repeat("0123456789", 3000), nil }
+	if h.world != nil {
+		return h.world.Plugins()
+	}
 	return []msg.Plugin{
 		{ID: "time", DisplayName: "Time", Tools: []msg.Tool{{Name: "look", Description: "look", Parameters: schema, Run: slow("look", map[string]any{"seen": true})},
 			{Name: "long", Description: "long", Parameters: schema, Run: long}}},

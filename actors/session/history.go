@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"sentient/actors/msg"
+	"sentient/actors/policy/outcome"
 	"sentient/actors/tool"
 	pb "sentient/proto/session"
 )
@@ -43,7 +44,7 @@ func (h history) messages(rows []*pb.MessageRow) []msg.ModelMessage {
 func (h history) user(r *pb.MessageRow) msg.ModelMessage {
 	m := msg.ModelMessage{Role: "user"}
 	if r.Role == "other" {
-		m.Parts = msg.TextPart(h.mark.Mark(r.Name+" wrote in the group:\n"+r.Content, "another group member ("+r.Name+")"))
+		m.Parts = msg.TextPart(h.mark.Mark(r.Name+" wrote in the group:\n"+r.Content, tool.GroupSource(r.Name)))
 		return m
 	}
 	text := r.Content
@@ -84,11 +85,20 @@ func (h history) assistant(r *pb.MessageRow, results map[string]*pb.MessageRow, 
 
 // result marks a stored result again: rows keep it unmarked.
 func (h history) result(r *pb.MessageRow) string {
-	if r.Outside == "" || !h.marking {
-		return r.Content
+	text := r.Content
+	if r.Outside != "" && h.marking {
+		body, note := text, ""
+		if r.Full != "" { // only then the end is the engine's own word
+			body, note = splitNote(text)
+		}
+		text = h.mark.Mark(body, r.Outside) + note
 	}
-	body, note := splitNote(r.Content)
-	return h.mark.Mark(body, r.Outside) + note
+	if c := checkOf(r); c != nil {
+		if note := outcome.ModelNote(*c); note != "" {
+			text += "\n" + note
+		}
+	}
+	return text
 }
 
 // splitNote parts a result from the engine's own word about what is missing, which is never outside content.

@@ -100,11 +100,15 @@ func TestAttachmentsInHistory(t *testing.T) {
 func TestStoredResultsAreMarkedAgain(t *testing.T) {
 	mark := tool.NewMarker([]byte("x"))
 	rows := []*pb.MessageRow{{Role: "assistant", Calls: []*pb.Call{{Id: "c", Name: "web_fetch", Arguments: "{}"}}},
-		{Role: "tool", CallId: "c", Name: "web_fetch", Outside: "Web", Content: "page\n[Result cut: this is only the first 4 of 9 characters.]"}}
+		{Role: "tool", CallId: "c", Name: "web_fetch", Outside: "Web", Full: "outputs/tool-c.txt", Content: "page\n[Result cut: this is only the first 4 of 9 characters.]"}}
 	got := history{mark: mark, marking: true}.messages(rows)[1].Parts[0].Text
 	want := mark.Mark("page", "Web") + "\n[Result cut: this is only the first 4 of 9 characters.]"
 	if got != want {
 		t.Errorf("%q, wanted %q", got, want)
+	}
+	rows[1].Full = "" // not cut: the last line is the page's own, however it looks
+	if got := (history{mark: mark, marking: true}).messages(rows)[1].Parts[0].Text; got != mark.Mark(rows[1].Content, "Web") {
+		t.Errorf("%q", got)
 	}
 	if got = (history{mark: mark}).messages(rows)[1].Parts[0].Text; strings.Contains(got, "outside content") {
 		t.Error(got)

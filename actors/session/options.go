@@ -52,6 +52,22 @@ type Workspace interface {
 	Prompt(budget int) (soul, user, memory string)
 }
 
+// Consent is what answers leave outside the chat: grants, and rules in the settings.
+type Consent interface {
+	// Grants are those in force; it is asked before every call and must be quick.
+	Grants() []msg.Grant
+	Grant(ctx context.Context, g msg.Grant) error
+	// AlwaysAllow saves an allow rule for the tool, with its origin.
+	AlwaysAllow(ctx context.Context, tool, via string) error
+	// Tighten saves the rules of an accepted proposal, where they tighten.
+	Tighten(ctx context.Context, p msg.RuleProposal) error
+}
+
+// Snapshots keeps copies of files before code changes them.
+type Snapshots interface {
+	Guard(ctx context.Context, x *msg.Call, names []string) (finish func())
+}
+
 // Options of the room.
 type Options struct {
 	Journal   journal.Journal
@@ -61,6 +77,8 @@ type Options struct {
 	Registry  func() *tool.Registry
 	Files     Files
 	Workspace Workspace
+	Consent   Consent   // nil: nobody grants anything
+	Snapshots Snapshots // nil: no copies are kept
 	Config    func() *app.Config
 	// Count counts a finished model call whose chat is gone, so that no batch of it can; nil leaves it out.
 	Count  func(msg.CountedCall)

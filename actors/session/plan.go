@@ -8,6 +8,7 @@ import (
 
 	"sentient/actors/agent"
 	"sentient/actors/msg"
+	"sentient/actors/policy"
 	"sentient/actors/tool"
 	pb "sentient/proto/session"
 	"sentient/runtime/app"
@@ -22,6 +23,7 @@ type planInput struct {
 	channel              string
 	incognito, untrusted bool
 	summaryUpto          string
+	checks               []chan struct{} // rule checks that the reply waits for
 }
 
 // plan prepares a turn beside the mailbox.
@@ -29,6 +31,9 @@ func (a *actor) plan(e makePlan) {
 	s := a.chat.state
 	in := planInput{session: a.chat.id, turn: e.Turn, first: e.First, strict: e.Model, own: s.Model, channel: s.Channel,
 		incognito: s.Incognito, untrusted: s.GetUntrusted() != "", summaryUpto: s.SummaryUpto}
+	for _, done := range a.checks {
+		in.checks = append(in.checks, done)
+	}
 	self, p := a.c.Self(), planner{Options: a.o, tables: a.tables, in: in}
 	failed := func(err error) { self.Tell(agent.Planned{Run: e.Run, Err: err}) }
 	err := a.o.Work.Go(a.c.Context(), a.spec(e.Run, "plan", failed), func(ctx context.Context) {
@@ -50,6 +55,7 @@ type planner struct {
 
 func (p *planner) make(ctx context.Context) (agent.Plan, error) {
 	p.cfg = p.Config()
+	waitForChecks(ctx, p.in.checks)
 	rows, summary, err := p.read()
 	if err != nil {
 		return agent.Plan{}, err
@@ -68,7 +74,8 @@ func (p *planner) make(ctx context.Context) (agent.Plan, error) {
 		names = append(names, guidePlugin)
 	}
 	plan := agent.Plan{Choices: choices, Notice: notice, Messages: messages, Tools: reg.Schemas(names), System: p.system(names, summary),
-		MaxRounds: p.cfg.Models.MaxToolRounds, RepeatLimit: p.cfg.Tools.RepeatedCallLimit, Parallel: p.cfg.Chat.ParallelReadTools, Attended: true, Job: "chat"}
+		MaxRounds: p.cfg.Models.MaxToolRounds, RepeatLimit: p.cfg.Tools.RepeatedCallLimit, Parallel: p.cfg.Chat.ParallelReadTools, Attended: true, Job: "chat",
+		Words: ownWords(rows, p.in.turn), Rewrite: p.preferTrash}
 	if len(names) == 0 {
 		plan.Tools = nil
 	}
@@ -133,12 +140,24 @@ func (p *planner) selection(rows []*pb.MessageRow, c agent.Choice) tool.Selectio
 	rules := p.cfg.Tools.Approvals.Rules
 	return tool.Selection{Text: text, Model: c.Model, All: p.cfg.Chat.ToolSelection == "all", MaxLocal: p.cfg.Chat.MaxToolsLocal, MaxCloud: p.cfg.Chat.MaxToolsCloud,
 		Recent: recent, Similarity: p.Similarity, Skip: func(e tool.Entry) bool {
-			rule := rules[e.Tool.Name]
-			if rule == "" {
-				rule = rules[e.Plugin.ID]
-			}
-			return rule == "never"
+			rule, _ := policy.RuleFor(rules, e.Tool.Name, e.Plugin.ID)
+			return rule == policy.RuleNever || cannotRead(e, p.cfg.Integrations.ReadOnly)
 		}}
+}
+
+// cannotRead: a tool of a Read only connection that is never a look-up is not offered.
+func cannotRead(e tool.Entry, readOnly []string) bool {
+	return e.Tool.Risk > msg.RiskRead && e.Tool.RiskFn == nil && slices.Contains(readOnly, e.Plugin.ID)
+}
+
+// ownWords are the person's own words of a turn: as typed or spoken, never another app's.
+func ownWords(rows []*pb.MessageRow, turn string) (said []string) {
+	for _, r := range rows {
+		if r.Role == "user" && r.Turn == turn && r.Name == "" {
+			said = append(said, r.Content)
+		}
+	}
+	return said
 }
 
 func (p *planner) system(tools []string, summary string) string {

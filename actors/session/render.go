@@ -46,10 +46,10 @@ func resultOf(row *pb.MessageRow) json.RawMessage {
 }
 
 func doneOf(row *pb.MessageRow, x doneExtra) doneFields {
-	d := doneFields{Cancelled: x.Cancelled, Dropped: x.Dropped, ClientID: x.ClientID, Error: x.Error, Memories: []any{}, Sources: []msg.AnswerSource{}, Checks: []any{}}
+	d := doneFields{Cancelled: x.Cancelled, Dropped: x.Dropped, ClientID: x.ClientID, Error: x.Error, Memories: []any{}, Sources: []msg.AnswerSource{}, Checks: []msg.OutcomeCheck{}}
 	if row != nil {
 		d.Content, d.MessageID = row.Content, &row.Id
-		d.Sources = sourcesOf(row)
+		d.Sources, d.Checks = sourcesOf(row), checksOf(row)
 	}
 	return d
 }
@@ -76,7 +76,7 @@ func Chat(r *pb.SessionRow) msg.ChatRow {
 // Message is a message's row as clients see it.
 func Message(r *pb.MessageRow) msg.MessageRow {
 	m := msg.MessageRow{ID: r.Id, Role: r.Role, Content: r.Content, Thinking: r.Thinking, ToolCallID: orNil(r.CallId), Name: orNil(r.Name),
-		Attachments: append([]string{}, r.Attachments...), Interjection: r.Interjection, MemorySources: []any{}, Sources: sourcesOf(r), Checks: []any{},
+		Attachments: append([]string{}, r.Attachments...), Interjection: r.Interjection, MemorySources: []any{}, Sources: sourcesOf(r), Checks: checksOf(r),
 		CreatedAt: micro(r.CreatedAt)}
 	for _, call := range r.Calls {
 		w := msg.WireToolCall{ID: call.Id, Type: "function"}

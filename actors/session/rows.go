@@ -19,9 +19,12 @@ const (
 	tableQueued    = "queued"
 	tableClients   = "clients"
 	tableApprovals = "approvals"
+	tableUndos     = "undo_windows"
+	tableProposals = "rule_proposals"
 	tableOpenTurns = "open_turns"
 	tableSummaries = "summaries"
 	indexUpdated   = "updated"
+	indexID        = "id"
 	indexAttached  = "attached"
 	// IndexIncognito lists the incognito chats.
 	IndexIncognito = "incognito"
@@ -36,6 +39,8 @@ type Tables struct {
 	Messages  *table.Table[*pb.MessageRow]
 	Queued    *table.Table[*pb.QueuedRow]
 	Approvals *table.Table[*pb.ApprovalRow]
+	Undos     *table.Table[*pb.UndoRow]
+	Proposals *table.Table[*pb.ProposalRow]
 	Summaries *table.Table[*pb.SummaryRow]
 	Usage     *table.Table[*pb.UsageRow]
 }
@@ -56,6 +61,9 @@ func NewTables() *Tables {
 		Queued: rowsOf(tableQueued, func(r *pb.QueuedRow) []byte { return []byte(r.Session + r.Id) },
 			table.Index[*pb.QueuedRow]{Name: indexAttached, Keys: func(r *pb.QueuedRow) [][]byte { return hashes(r.Attachments) }}),
 		Approvals: rowsOf(tableApprovals, func(r *pb.ApprovalRow) []byte { return []byte(r.Id) }),
+		Undos:     rowsOf(tableUndos, func(r *pb.UndoRow) []byte { return []byte(r.Id) }),
+		Proposals: rowsOf(tableProposals, func(r *pb.ProposalRow) []byte { return []byte(r.Session + r.Id) },
+			table.Index[*pb.ProposalRow]{Name: indexID, Keys: func(r *pb.ProposalRow) [][]byte { return [][]byte{[]byte(r.Id)} }}),
 		Summaries: rowsOf(tableSummaries, func(r *pb.SummaryRow) []byte { return []byte(r.Session) }),
 		Usage:     count.Table(),
 	}
@@ -120,5 +128,5 @@ func openTurnRow(session, turn string) journal.Row {
 func chatPrefixes(session string) []journal.Prefix {
 	key := []byte(session)
 	return []journal.Prefix{{Table: tableMessages, Key: key}, {Table: tableQueued, Key: key}, {Table: tableClients, Key: key},
-		{Table: tableSessions, Key: key}, {Table: tableSummaries, Key: key}, {Table: tableOpenTurns, Key: key}}
+		{Table: tableSessions, Key: key}, {Table: tableSummaries, Key: key}, {Table: tableOpenTurns, Key: key}, {Table: tableProposals, Key: key}}
 }

@@ -10,6 +10,7 @@ import (
 
 	"sentient/actors/agent"
 	"sentient/actors/msg"
+	"sentient/actors/policy"
 	"sentient/actors/tool"
 	"sentient/actors/wire"
 	"sentient/runtime/work"
@@ -173,11 +174,11 @@ func (a *actor) runCall(turn string, r agent.CallRun) {
 	bell := progressBell{run: r.Run, call: r.Call.ID}
 	bell.pipe = work.NewPipe[msg.ToolProgress](64, func() { self.Tell(bell) })
 	call := a.callContext(turn, r)
-	reg, opts := a.o.Registry(), a.o
+	g, opts := a.gate(r.Words), a.o
 	onPanic := func(error) { ended(agent.ErrorOutcome(r.Call.ID, "Something went wrong inside "+r.Call.Name+".")) }
 	err := a.o.Work.Go(a.c.Context(), a.spec(r.Run, "tool "+r.Call.Name, onPanic), func(ctx context.Context) {
 		call.Progress = func(p msg.ToolProgress) { _ = bell.pipe.Send(ctx, knownKind(p)) }
-		ended(opts.perform(ctx, reg, r.Call, call))
+		ended(opts.perform(ctx, g, r, call))
 	})
 	if err != nil {
 		ended(agent.ErrorOutcome(r.Call.ID, "Not done: "+err.Error()))
@@ -203,10 +204,12 @@ func (a *actor) callContext(turn string, r agent.CallRun) *msg.Call {
 		Incognito: s.Incognito, Memory: !s.Incognito || a.o.Config().Chat.IncognitoUsesMemory, ResultLimit: limit}
 }
 
-// perform runs a call and makes its result what the model, the transcript and the clients get.
-func (o *Options) perform(ctx context.Context, reg *tool.Registry, call msg.ToolCall, x *msg.Call) agent.Outcome {
-	start := o.Now()
-	e, ok := reg.Lookup(call.Name)
+// perform runs a call and makes its result what the model, the transcript and the clients get. The gate is asked once more,
+// on what will really run.
+func (o *Options) perform(ctx context.Context, g gate, r agent.CallRun, x *msg.Call) agent.Outcome {
+	start, call := o.Now(), r.Call
+	g = o.refresh(g)
+	e, ok := g.reg.Lookup(call.Name)
 	if !ok {
 		return agent.ErrorOutcome(call.ID, unknownTool(call.Name))
 	}
@@ -215,15 +218,54 @@ func (o *Options) perform(ctx context.Context, reg *tool.Registry, call msg.Tool
 		return agent.Outcome{Call: call.ID, Result: wire.Marshal(bad), Content: string(wire.Marshal(bad)), IsJSON: true, IsError: true}
 	}
 	x.Args = args
-	result, err := e.Tool.Run(ctx, x)
-	if err != nil {
-		out := agent.ErrorOutcome(call.ID, err.Error())
-		out.Took = o.Now().Sub(start)
-		return out
+	if no, held := g.stops(e, r, x); held {
+		return no
 	}
-	out := o.outcome(e, args, result, x)
+	finish := o.keepCopies(ctx, e, x)
+	result, err := e.Tool.Run(ctx, x)
+	finish()
+	var out agent.Outcome
+	if err != nil {
+		out = agent.ErrorOutcome(call.ID, err.Error())
+	} else {
+		out = o.outcome(e, args, withNote(result, r.Note), x)
+	}
+	o.check(ctx, e, x, result, &out)
 	out.Took = o.Now().Sub(start)
 	return out
+}
+
+// stops is the gate right before the effect: a rule, a mode or a connection that changed since the call was let through counts.
+func (g gate) stops(e tool.Entry, r agent.CallRun, x *msg.Call) (out agent.Outcome, held bool) {
+	f := g.facts(e, x.Args, x)
+	f.Approved = approval(r.Approved)
+	ruling := policy.Judge(f)
+	switch ruling.Do {
+	case policy.Run:
+		return out, false
+	case policy.HandOff:
+		out = agent.Outcome{Call: x.ID, Result: handOff(e, x.Args, f), IsJSON: true}
+		out.Content = string(out.Result)
+	case policy.Ask:
+		out = agent.ErrorOutcome(x.ID, "Not done: what Sentient may do without asking changed just now. Call it again, and the user is asked.")
+	default:
+		out = agent.ErrorOutcome(x.ID, ruling.Refusal)
+	}
+	out.NotRun = true
+	return out, true
+}
+
+// withNote adds the engine's note to a result.
+func withNote(result any, note string) any {
+	if note == "" {
+		return result
+	}
+	raw := wire.Marshal(result)
+	n := wire.Marshal(map[string]string{"note": note})
+	if len(raw) > 2 && raw[0] == '{' {
+		return json.RawMessage(string(raw[:len(raw)-1]) + "," + string(n[1:]))
+	}
+	return map[string]any{"result": result, "note": note}
 }
 
 func unknownTool(name string) string {

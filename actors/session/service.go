@@ -2,9 +2,11 @@ package session
 
 import (
 	"context"
+	"time"
 
 	"sentient/actors/agent"
 	"sentient/actors/msg"
+	"sentient/actors/policy"
 	"sentient/actors/wire"
 	pb "sentient/proto/session"
 	"sentient/runtime/act"
@@ -150,12 +152,13 @@ func (s *Service) Trust(ctx context.Context, session, upto string) (msg.TrustRes
 				return msg.TrustResult{}, msg.NewFault(msg.Invalid, "upto must be the id of a message of this chat")
 			}
 		}
-		return c.trust(upto, "")
+		return c.trust(upto, "desktop")
 	})
 }
 
-// Answer decides a waiting approval request; false or msg.ErrNoApproval when nothing waits for it.
-func (s *Service) Answer(ctx context.Context, approval, decision, _ string) (bool, error) {
+// Answer decides a waiting approval request; false or msg.ErrNoApproval when nothing waits for it. Via says where the answer was
+// given. What a wide yes leaves behind is kept before this returns.
+func (s *Service) Answer(ctx context.Context, approval, decision, via string) (bool, error) {
 	var session string
 	err := journalRead(s.o.Journal, func(r journal.Reader) error {
 		row, ok, err := s.tables.Approvals.Get(r, []byte(approval))
@@ -173,11 +176,35 @@ func (s *Service) Answer(ctx context.Context, approval, decision, _ string) (boo
 	if !contains([]string{"allow", "allow_session", "allow_timed", "allow_always", "allow_task", "deny"}, decision) {
 		return false, msg.NewFault(msg.NotFound, "decision must be allow, allow_session, allow_timed, allow_always or deny")
 	}
-	ok, err := ask(ctx, s, session, func(_ *actor, c *change) (bool, error) { return c.answer(approval, decision), nil })
-	if err == nil && !ok {
+	a, err := ask(ctx, s, session, func(_ *actor, c *change) (*agent.Answer, error) { return c.answer(approval, decision), nil })
+	if err == nil && a == nil {
 		err = msg.ErrNoApproval
 	}
-	return ok, err
+	if err != nil {
+		return false, err
+	}
+	return true, s.widen(ctx, a, via)
+}
+
+// widen keeps a yes that is wider than its chat. Its id is the request's, so the same answer is never kept twice. A crash before
+// it is kept means that the person is asked again: nothing is ever wider than what is on disk.
+func (s *Service) widen(ctx context.Context, a *agent.Answer, via string) error {
+	if s.o.Consent == nil || a.Decision != policy.AllowTimed && a.Decision != policy.AllowAlways {
+		return nil
+	}
+	if via == "" {
+		via = "desktop"
+	}
+	name := a.Request.Call.Name
+	if a.Decision == policy.AllowAlways {
+		return s.o.Consent.AlwaysAllow(ctx, name, via)
+	}
+	g := msg.Grant{ID: a.Request.Approval, Tool: name, Label: name, Scope: msg.GrantTimed, Risk: a.Request.Risk.String(), Via: via, CreatedAt: msg.Time{Time: a.AnsweredAt}}
+	if e, ok := s.o.Registry().Lookup(name); ok {
+		g.Label, g.App = plainName(e), e.Plugin.DisplayName
+	}
+	g.ExpiresAt = &msg.Time{Time: a.AnsweredAt.Add(time.Duration(a.Request.GrantMinutes) * time.Minute)}
+	return s.o.Consent.Grant(ctx, g)
 }
 
 // Watch pushes the state of the running turn, if any, into sub, marked as a replay; from then on sub gets its deltas.
@@ -223,6 +250,9 @@ func (ch *chat) running() []bus.Event {
 	}
 	if r := ch.turn.Pending(); r != nil {
 		list = append(list, replay("approval_request", requestFields(*r)))
+	}
+	if w := ch.turn.Undoable(); w != nil {
+		list = append(list, replay("undo_window", windowFields(*w)))
 	}
 	return list
 }

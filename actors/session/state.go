@@ -64,6 +64,14 @@ func (s *state) apply(e *pb.Event) {
 		s.SummaryUpto, s.SinceSummary = k.Summarized.Upto, 0
 	case *pb.Event_Removed:
 		s.Messages -= int32(len(k.Removed.Ids))
+	case *pb.Event_RuleWeighed:
+		s.Weighed = append(s.Weighed, k.RuleWeighed)
+	case *pb.Event_RuleChecked:
+		s.Weighed = slices.DeleteFunc(s.Weighed, func(w *pb.RuleWeighed) bool { return w.Message == k.RuleChecked.Message })
+	case *pb.Event_RuleProposed:
+		s.Proposed = append(s.Proposed, k.RuleProposed)
+	case *pb.Event_RuleDecided:
+		s.Proposed = slices.DeleteFunc(s.Proposed, func(p *pb.RuleProposed) bool { return p.Id == k.RuleDecided.Id })
 	default:
 		s.applyTurn(e)
 	}
@@ -91,7 +99,7 @@ func (s *state) added(a *pb.Added) {
 	s.SinceSummary++
 	s.LastMessage = a.Id
 	if a.Outside {
-		s.LastOutside = a.Id
+		s.LastOutside, s.LastSource, s.LastWriter = a.Id, a.Source, a.Writer
 	}
 	if t := s.Turn; t != nil && (a.Role == "assistant" || a.Role == "tool") {
 		t.Rows = append(t.Rows, a.Id)
@@ -119,6 +127,10 @@ func (s *state) applyTurn(e *pb.Event) {
 		t.Approval = k.Asked.Approval
 	case *pb.Event_Answered:
 		t.Approval = ""
+	case *pb.Event_UndoOpened:
+		t.Undo = k.UndoOpened.Undo
+	case *pb.Event_UndoClosed:
+		t.Undo = ""
 	case *pb.Event_TurnEnded:
 		s.Turn = nil
 	}

@@ -63,6 +63,9 @@ func (c *change) userMessage(q *pb.QueuedRow, interjection bool) string {
 	row := &pb.MessageRow{Id: c.nextID(), Role: "user", Content: q.Text, Attachments: q.Attachments, Interjection: interjection,
 		ClientId: q.ClientId, Name: q.From, Turn: q.Turn}
 	c.addMessage(row)
+	if q.From == "" {
+		c.weigh(row.Id, q.Text)
+	}
 	return row.Id
 }
 
@@ -108,6 +111,10 @@ func (c *change) take(o agent.Out) {
 		c.do(callModel{turn, o})
 	case agent.JudgeCalls:
 		c.do(judgeCalls{turn, o})
+	case agent.OpenUndo:
+		c.openUndo(turn, o.Window)
+	case agent.CloseUndo:
+		c.closeUndo(o.Undo, o.Action)
 	case agent.RunCalls:
 		c.intend(o.Calls)
 		c.do(runCalls{turn, o.Calls})
@@ -195,6 +202,12 @@ func (c *change) keepAnswer(turn string, o agent.KeepAnswer) {
 	if o.Final && len(o.Sources) > 0 {
 		row.Sources = wire.Marshal(o.Sources)
 	}
+	if o.Final && len(o.Checks) > 0 {
+		row.Checks = wire.Marshal(settled(o.Checks, o.Text))
+	}
+	if len(o.Calls) > 0 {
+		c.chat.roundMark = c.chat.GetUntrusted()
+	}
 	for _, call := range o.Calls {
 		row.Calls = append(row.Calls, &pb.Call{Id: call.ID, Name: call.Name, Arguments: argumentsText(call.Arguments)})
 	}
@@ -230,7 +243,10 @@ func (c *change) keepResults(turn string, all []agent.Settled) {
 	for _, s := range all {
 		o := s.Outcome
 		row := &pb.MessageRow{Id: c.nextID(), Role: "tool", Content: o.Content, CallId: s.Call.ID, Name: s.Call.Name, IsError: o.IsError, IsJson: o.IsJSON,
-			DurationMs: o.Took.Milliseconds(), Turn: turn, Outside: o.Outside, Approval: approvalRecord(s.Answer), Full: o.File}
+			DurationMs: o.Took.Milliseconds(), Turn: turn, Outside: o.Outside, Approval: approvalRecord(s.Answer), Full: o.File, Check: checkRecord(o.Check)}
+		if o.Undone {
+			row.Undo = agent.Undo
+		}
 		c.addMessage(row)
 		if s.Risk > msg.RiskRead && s.Ran {
 			c.event(&pb.Event{Kind: &pb.Event_CallDone{CallDone: &pb.CallDone{Call: s.Call.ID}}})
@@ -275,7 +291,8 @@ func resultFields(r *pb.MessageRow, result json.RawMessage) wire.Fields {
 		Result   json.RawMessage `json:"result"`
 		IsError  bool            `json:"is_error"`
 		Duration int64           `json:"duration_ms"`
-	}{r.CallId, r.Name, result, r.IsError, r.DurationMs})
+		Check    json.RawMessage `json:"check,omitempty"`
+	}{r.CallId, r.Name, result, r.IsError, r.DurationMs, r.Check})
 }
 
 func (c *change) keepSteers(turn string, steers []agent.Steer) {

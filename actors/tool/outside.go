@@ -55,6 +55,11 @@ func (m Marker) IsMarked(content string) bool {
 	return ok
 }
 
+// GroupSource names a member of a group chat as a source (ADR 0029): the name cleaned, at most 40 characters.
+func GroupSource(sender string) string {
+	return "another group member (" + clip(cleanSource(sender), 40) + ")"
+}
+
 // cleanSource makes an app's name, which a foreign server may have chosen, harmless inside the marker.
 func cleanSource(source string) string {
 	source = oneLine(strings.Map(func(r rune) rune {

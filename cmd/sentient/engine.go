@@ -14,6 +14,7 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"sentient/actors/config"
+	"sentient/actors/grants"
 	"sentient/actors/modelqueue"
 	"sentient/actors/models"
 	"sentient/actors/msg"
@@ -69,6 +70,7 @@ type engine struct {
 	embedder *embed.Model
 	near     *nearness
 	chats    *session.Service
+	grants   *grants.Service
 	config   *config.Service
 	queue    *modelqueue.Service
 	computer *hardware.Detector
@@ -202,7 +204,12 @@ func (e *engine) openOutside(context.Context) error {
 		}
 		return ""
 	}
-	e.registry, err = newRegistry(e.live, []msg.Plugin{tool.TimePlugin(now, zone), e.files.Plugin(), pages.Plugin(), pages.SearchPlugin(), llm.GuidePlugin()})
+	plugins := []msg.Plugin{tool.TimePlugin(now, zone), e.files.Plugin(), pages.Plugin(), pages.SearchPlugin(), llm.GuidePlugin()}
+	more, err := morePlugins(e.getenv)
+	if err != nil {
+		return err
+	}
+	e.registry, err = newRegistry(e.live, append(plugins, more...))
 	return err
 }
 
@@ -233,8 +240,12 @@ func (e *engine) openRooms(context.Context) error {
 	if err = e.openSetup(ids.next); err != nil {
 		return err
 	}
+	if e.grants, err = grants.New(e.actors, grants.Options{Journal: e.journal}); err != nil {
+		return err
+	}
 	e.chats, err = session.New(e.actors, session.Options{Journal: e.journal, Bus: e.bus, Work: e.work, Models: modelsOf{e.models, ids.next, e.queue, e.live}, Registry: e.registry.get,
-		Files: filesOf{e.blobs, e.files, e.log}, Workspace: promptOf{space, e.live, e.log}, Config: e.live.Get, Count: e.count, Marker: tool.NewMarker(key), Similarity: e.near.similarity, NewID: ids.next, Logger: e.log})
+		Files: filesOf{e.blobs, e.files, e.log}, Workspace: promptOf{space, e.live, e.log}, Config: e.live.Get,
+		Consent: consentOf{e.grants, e.config, e.registry.get, time.Now}, Count: e.count, Marker: tool.NewMarker(key), Similarity: e.near.similarity, NewID: ids.next, Logger: e.log})
 	if err != nil {
 		return err
 	}
@@ -256,7 +267,7 @@ func (e *engine) openGateway(context.Context) error {
 }
 
 func (e *engine) gatewayOptions(token string) edge.Options {
-	return edge.Options{Version: version, Token: token, Logger: e.log, Bus: e.bus, Log: e.journal, Chats: chatsOf{e.chats, e.finder, e.notices},
+	return edge.Options{Version: version, Token: token, Logger: e.log, Bus: e.bus, Log: e.journal, Chats: chatsOf{e.chats, e.finder, e.notices}, Consent: consentRoutes{e.grants, e.chats},
 		Config: configOf{e.config}, Onboarding: configOf{e.config}, Files: e.blobs, Attached: e.chats.Attached, Tools: e.registry,
 		Models: modelRoutes{e.models, e.config, e.queue, e.live}, Queue: queueOf{e.queue}, Setup: setupOf{e}, Secrets: secretsOf{e.keys, e.models, e.plans}, Plans: plansOf{e}, Usage: usageOf{e}, Notices: e.notices, Home: homeOf{e}, Stop: stopOf{}, Window: window.FS(),
 		OnPresence: e.presence}

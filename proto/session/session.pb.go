@@ -44,6 +44,12 @@ type Event struct {
 	//	*Event_Allowed
 	//	*Event_Summarized
 	//	*Event_Removed
+	//	*Event_UndoOpened
+	//	*Event_UndoClosed
+	//	*Event_RuleWeighed
+	//	*Event_RuleChecked
+	//	*Event_RuleProposed
+	//	*Event_RuleDecided
 	Kind          isEvent_Kind `protobuf_oneof:"kind"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -228,6 +234,60 @@ func (x *Event) GetRemoved() *Removed {
 	return nil
 }
 
+func (x *Event) GetUndoOpened() *UndoOpened {
+	if x != nil {
+		if x, ok := x.Kind.(*Event_UndoOpened); ok {
+			return x.UndoOpened
+		}
+	}
+	return nil
+}
+
+func (x *Event) GetUndoClosed() *UndoClosed {
+	if x != nil {
+		if x, ok := x.Kind.(*Event_UndoClosed); ok {
+			return x.UndoClosed
+		}
+	}
+	return nil
+}
+
+func (x *Event) GetRuleWeighed() *RuleWeighed {
+	if x != nil {
+		if x, ok := x.Kind.(*Event_RuleWeighed); ok {
+			return x.RuleWeighed
+		}
+	}
+	return nil
+}
+
+func (x *Event) GetRuleChecked() *RuleChecked {
+	if x != nil {
+		if x, ok := x.Kind.(*Event_RuleChecked); ok {
+			return x.RuleChecked
+		}
+	}
+	return nil
+}
+
+func (x *Event) GetRuleProposed() *RuleProposed {
+	if x != nil {
+		if x, ok := x.Kind.(*Event_RuleProposed); ok {
+			return x.RuleProposed
+		}
+	}
+	return nil
+}
+
+func (x *Event) GetRuleDecided() *RuleDecided {
+	if x != nil {
+		if x, ok := x.Kind.(*Event_RuleDecided); ok {
+			return x.RuleDecided
+		}
+	}
+	return nil
+}
+
 type isEvent_Kind interface {
 	isEvent_Kind()
 }
@@ -292,6 +352,30 @@ type Event_Removed struct {
 	Removed *Removed `protobuf:"bytes,16,opt,name=removed,proto3,oneof"`
 }
 
+type Event_UndoOpened struct {
+	UndoOpened *UndoOpened `protobuf:"bytes,17,opt,name=undo_opened,json=undoOpened,proto3,oneof"`
+}
+
+type Event_UndoClosed struct {
+	UndoClosed *UndoClosed `protobuf:"bytes,18,opt,name=undo_closed,json=undoClosed,proto3,oneof"`
+}
+
+type Event_RuleWeighed struct {
+	RuleWeighed *RuleWeighed `protobuf:"bytes,19,opt,name=rule_weighed,json=ruleWeighed,proto3,oneof"`
+}
+
+type Event_RuleChecked struct {
+	RuleChecked *RuleChecked `protobuf:"bytes,20,opt,name=rule_checked,json=ruleChecked,proto3,oneof"`
+}
+
+type Event_RuleProposed struct {
+	RuleProposed *RuleProposed `protobuf:"bytes,21,opt,name=rule_proposed,json=ruleProposed,proto3,oneof"`
+}
+
+type Event_RuleDecided struct {
+	RuleDecided *RuleDecided `protobuf:"bytes,22,opt,name=rule_decided,json=ruleDecided,proto3,oneof"`
+}
+
 func (*Event_Created) isEvent_Kind() {}
 
 func (*Event_Changed) isEvent_Kind() {}
@@ -321,6 +405,18 @@ func (*Event_Allowed) isEvent_Kind() {}
 func (*Event_Summarized) isEvent_Kind() {}
 
 func (*Event_Removed) isEvent_Kind() {}
+
+func (*Event_UndoOpened) isEvent_Kind() {}
+
+func (*Event_UndoClosed) isEvent_Kind() {}
+
+func (*Event_RuleWeighed) isEvent_Kind() {}
+
+func (*Event_RuleChecked) isEvent_Kind() {}
+
+func (*Event_RuleProposed) isEvent_Kind() {}
+
+func (*Event_RuleDecided) isEvent_Kind() {}
 
 type Created struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -513,6 +609,8 @@ type Added struct {
 	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	Role          string                 `protobuf:"bytes,2,opt,name=role,proto3" json:"role,omitempty"`
 	Outside       bool                   `protobuf:"varint,3,opt,name=outside,proto3" json:"outside,omitempty"` // it brought outside content
+	Source        string                 `protobuf:"bytes,4,opt,name=source,proto3" json:"source,omitempty"`    // with outside: whose
+	Writer        string                 `protobuf:"bytes,5,opt,name=writer,proto3" json:"writer,omitempty"`    // with outside: the person who wrote it, "" none
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -566,6 +664,20 @@ func (x *Added) GetOutside() bool {
 		return x.Outside
 	}
 	return false
+}
+
+func (x *Added) GetSource() string {
+	if x != nil {
+		return x.Source
+	}
+	return ""
+}
+
+func (x *Added) GetWriter() string {
+	if x != nil {
+		return x.Writer
+	}
+	return ""
 }
 
 // Queued: a message waits for the running reply; its text is in its row alone.
@@ -1003,6 +1115,321 @@ func (x *Answered) GetDecision() string {
 	return ""
 }
 
+// UndoOpened: a call that was let through waits, so that it can still be undone.
+type UndoOpened struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Undo          string                 `protobuf:"bytes,1,opt,name=undo,proto3" json:"undo,omitempty"`
+	Call          string                 `protobuf:"bytes,2,opt,name=call,proto3" json:"call,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UndoOpened) Reset() {
+	*x = UndoOpened{}
+	mi := &file_proto_session_session_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UndoOpened) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UndoOpened) ProtoMessage() {}
+
+func (x *UndoOpened) ProtoReflect() protoreflect.Message {
+	mi := &file_proto_session_session_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UndoOpened.ProtoReflect.Descriptor instead.
+func (*UndoOpened) Descriptor() ([]byte, []int) {
+	return file_proto_session_session_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *UndoOpened) GetUndo() string {
+	if x != nil {
+		return x.Undo
+	}
+	return ""
+}
+
+func (x *UndoOpened) GetCall() string {
+	if x != nil {
+		return x.Call
+	}
+	return ""
+}
+
+type UndoClosed struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Undo          string                 `protobuf:"bytes,1,opt,name=undo,proto3" json:"undo,omitempty"`
+	Action        string                 `protobuf:"bytes,2,opt,name=action,proto3" json:"action,omitempty"` // undo, send_now, time, stop
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UndoClosed) Reset() {
+	*x = UndoClosed{}
+	mi := &file_proto_session_session_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UndoClosed) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UndoClosed) ProtoMessage() {}
+
+func (x *UndoClosed) ProtoReflect() protoreflect.Message {
+	mi := &file_proto_session_session_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UndoClosed.ProtoReflect.Descriptor instead.
+func (*UndoClosed) Descriptor() ([]byte, []int) {
+	return file_proto_session_session_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *UndoClosed) GetUndo() string {
+	if x != nil {
+		return x.Undo
+	}
+	return ""
+}
+
+func (x *UndoClosed) GetAction() string {
+	if x != nil {
+		return x.Action
+	}
+	return ""
+}
+
+// RuleWeighed: a message reads like a standing rule about some tools; they ask until it is known which.
+type RuleWeighed struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Message       string                 `protobuf:"bytes,1,opt,name=message,proto3" json:"message,omitempty"`
+	Keys          []string               `protobuf:"bytes,2,rep,name=keys,proto3" json:"keys,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RuleWeighed) Reset() {
+	*x = RuleWeighed{}
+	mi := &file_proto_session_session_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RuleWeighed) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RuleWeighed) ProtoMessage() {}
+
+func (x *RuleWeighed) ProtoReflect() protoreflect.Message {
+	mi := &file_proto_session_session_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RuleWeighed.ProtoReflect.Descriptor instead.
+func (*RuleWeighed) Descriptor() ([]byte, []int) {
+	return file_proto_session_session_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *RuleWeighed) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
+func (x *RuleWeighed) GetKeys() []string {
+	if x != nil {
+		return x.Keys
+	}
+	return nil
+}
+
+type RuleChecked struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Message       string                 `protobuf:"bytes,1,opt,name=message,proto3" json:"message,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RuleChecked) Reset() {
+	*x = RuleChecked{}
+	mi := &file_proto_session_session_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RuleChecked) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RuleChecked) ProtoMessage() {}
+
+func (x *RuleChecked) ProtoReflect() protoreflect.Message {
+	mi := &file_proto_session_session_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RuleChecked.ProtoReflect.Descriptor instead.
+func (*RuleChecked) Descriptor() ([]byte, []int) {
+	return file_proto_session_session_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *RuleChecked) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
+// RuleProposed: until the person decides, the tools of its keys ask in this chat.
+type RuleProposed struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Rule          string                 `protobuf:"bytes,2,opt,name=rule,proto3" json:"rule,omitempty"`
+	Keys          []string               `protobuf:"bytes,3,rep,name=keys,proto3" json:"keys,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RuleProposed) Reset() {
+	*x = RuleProposed{}
+	mi := &file_proto_session_session_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RuleProposed) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RuleProposed) ProtoMessage() {}
+
+func (x *RuleProposed) ProtoReflect() protoreflect.Message {
+	mi := &file_proto_session_session_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RuleProposed.ProtoReflect.Descriptor instead.
+func (*RuleProposed) Descriptor() ([]byte, []int) {
+	return file_proto_session_session_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *RuleProposed) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *RuleProposed) GetRule() string {
+	if x != nil {
+		return x.Rule
+	}
+	return ""
+}
+
+func (x *RuleProposed) GetKeys() []string {
+	if x != nil {
+		return x.Keys
+	}
+	return nil
+}
+
+type RuleDecided struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Accepted      bool                   `protobuf:"varint,2,opt,name=accepted,proto3" json:"accepted,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RuleDecided) Reset() {
+	*x = RuleDecided{}
+	mi := &file_proto_session_session_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RuleDecided) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RuleDecided) ProtoMessage() {}
+
+func (x *RuleDecided) ProtoReflect() protoreflect.Message {
+	mi := &file_proto_session_session_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RuleDecided.ProtoReflect.Descriptor instead.
+func (*RuleDecided) Descriptor() ([]byte, []int) {
+	return file_proto_session_session_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *RuleDecided) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *RuleDecided) GetAccepted() bool {
+	if x != nil {
+		return x.Accepted
+	}
+	return false
+}
+
 type TurnEnded struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Turn          string                 `protobuf:"bytes,1,opt,name=turn,proto3" json:"turn,omitempty"`
@@ -1013,7 +1440,7 @@ type TurnEnded struct {
 
 func (x *TurnEnded) Reset() {
 	*x = TurnEnded{}
-	mi := &file_proto_session_session_proto_msgTypes[12]
+	mi := &file_proto_session_session_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1025,7 +1452,7 @@ func (x *TurnEnded) String() string {
 func (*TurnEnded) ProtoMessage() {}
 
 func (x *TurnEnded) ProtoReflect() protoreflect.Message {
-	mi := &file_proto_session_session_proto_msgTypes[12]
+	mi := &file_proto_session_session_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1038,7 +1465,7 @@ func (x *TurnEnded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TurnEnded.ProtoReflect.Descriptor instead.
 func (*TurnEnded) Descriptor() ([]byte, []int) {
-	return file_proto_session_session_proto_rawDescGZIP(), []int{12}
+	return file_proto_session_session_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *TurnEnded) GetTurn() string {
@@ -1065,7 +1492,7 @@ type Allowed struct {
 
 func (x *Allowed) Reset() {
 	*x = Allowed{}
-	mi := &file_proto_session_session_proto_msgTypes[13]
+	mi := &file_proto_session_session_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1077,7 +1504,7 @@ func (x *Allowed) String() string {
 func (*Allowed) ProtoMessage() {}
 
 func (x *Allowed) ProtoReflect() protoreflect.Message {
-	mi := &file_proto_session_session_proto_msgTypes[13]
+	mi := &file_proto_session_session_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1090,7 +1517,7 @@ func (x *Allowed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Allowed.ProtoReflect.Descriptor instead.
 func (*Allowed) Descriptor() ([]byte, []int) {
-	return file_proto_session_session_proto_rawDescGZIP(), []int{13}
+	return file_proto_session_session_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Allowed) GetTool() string {
@@ -1116,7 +1543,7 @@ type Summarized struct {
 
 func (x *Summarized) Reset() {
 	*x = Summarized{}
-	mi := &file_proto_session_session_proto_msgTypes[14]
+	mi := &file_proto_session_session_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1128,7 +1555,7 @@ func (x *Summarized) String() string {
 func (*Summarized) ProtoMessage() {}
 
 func (x *Summarized) ProtoReflect() protoreflect.Message {
-	mi := &file_proto_session_session_proto_msgTypes[14]
+	mi := &file_proto_session_session_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1141,7 +1568,7 @@ func (x *Summarized) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Summarized.ProtoReflect.Descriptor instead.
 func (*Summarized) Descriptor() ([]byte, []int) {
-	return file_proto_session_session_proto_rawDescGZIP(), []int{14}
+	return file_proto_session_session_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Summarized) GetUpto() string {
@@ -1161,7 +1588,7 @@ type Removed struct {
 
 func (x *Removed) Reset() {
 	*x = Removed{}
-	mi := &file_proto_session_session_proto_msgTypes[15]
+	mi := &file_proto_session_session_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1173,7 +1600,7 @@ func (x *Removed) String() string {
 func (*Removed) ProtoMessage() {}
 
 func (x *Removed) ProtoReflect() protoreflect.Message {
-	mi := &file_proto_session_session_proto_msgTypes[15]
+	mi := &file_proto_session_session_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1186,7 +1613,7 @@ func (x *Removed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Removed.ProtoReflect.Descriptor instead.
 func (*Removed) Descriptor() ([]byte, []int) {
-	return file_proto_session_session_proto_rawDescGZIP(), []int{15}
+	return file_proto_session_session_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Removed) GetIds() []string {
@@ -1207,7 +1634,7 @@ type OpenCall struct {
 
 func (x *OpenCall) Reset() {
 	*x = OpenCall{}
-	mi := &file_proto_session_session_proto_msgTypes[16]
+	mi := &file_proto_session_session_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1219,7 +1646,7 @@ func (x *OpenCall) String() string {
 func (*OpenCall) ProtoMessage() {}
 
 func (x *OpenCall) ProtoReflect() protoreflect.Message {
-	mi := &file_proto_session_session_proto_msgTypes[16]
+	mi := &file_proto_session_session_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1232,7 +1659,7 @@ func (x *OpenCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OpenCall.ProtoReflect.Descriptor instead.
 func (*OpenCall) Descriptor() ([]byte, []int) {
-	return file_proto_session_session_proto_rawDescGZIP(), []int{16}
+	return file_proto_session_session_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *OpenCall) GetId() string {
@@ -1278,13 +1705,17 @@ type Snapshot struct {
 	Owners            []string               `protobuf:"bytes,17,rep,name=owners,proto3" json:"owners,omitempty"`
 	SinceSummary      int32                  `protobuf:"varint,18,opt,name=since_summary,json=sinceSummary,proto3" json:"since_summary,omitempty"`
 	LastOutside       string                 `protobuf:"bytes,19,opt,name=last_outside,json=lastOutside,proto3" json:"last_outside,omitempty"` // newest message that brought outside content
+	Weighed           []*RuleWeighed         `protobuf:"bytes,20,rep,name=weighed,proto3" json:"weighed,omitempty"`
+	Proposed          []*RuleProposed        `protobuf:"bytes,21,rep,name=proposed,proto3" json:"proposed,omitempty"`
+	LastSource        string                 `protobuf:"bytes,22,opt,name=last_source,json=lastSource,proto3" json:"last_source,omitempty"` // what last_outside brought
+	LastWriter        string                 `protobuf:"bytes,23,opt,name=last_writer,json=lastWriter,proto3" json:"last_writer,omitempty"` // who wrote it, when a person did
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
 }
 
 func (x *Snapshot) Reset() {
 	*x = Snapshot{}
-	mi := &file_proto_session_session_proto_msgTypes[17]
+	mi := &file_proto_session_session_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1296,7 +1727,7 @@ func (x *Snapshot) String() string {
 func (*Snapshot) ProtoMessage() {}
 
 func (x *Snapshot) ProtoReflect() protoreflect.Message {
-	mi := &file_proto_session_session_proto_msgTypes[17]
+	mi := &file_proto_session_session_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1309,7 +1740,7 @@ func (x *Snapshot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Snapshot.ProtoReflect.Descriptor instead.
 func (*Snapshot) Descriptor() ([]byte, []int) {
-	return file_proto_session_session_proto_rawDescGZIP(), []int{17}
+	return file_proto_session_session_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Snapshot) GetCreatedAt() int64 {
@@ -1445,6 +1876,34 @@ func (x *Snapshot) GetLastOutside() string {
 	return ""
 }
 
+func (x *Snapshot) GetWeighed() []*RuleWeighed {
+	if x != nil {
+		return x.Weighed
+	}
+	return nil
+}
+
+func (x *Snapshot) GetProposed() []*RuleProposed {
+	if x != nil {
+		return x.Proposed
+	}
+	return nil
+}
+
+func (x *Snapshot) GetLastSource() string {
+	if x != nil {
+		return x.LastSource
+	}
+	return ""
+}
+
+func (x *Snapshot) GetLastWriter() string {
+	if x != nil {
+		return x.LastWriter
+	}
+	return ""
+}
+
 type OpenTurn struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
@@ -1456,13 +1915,14 @@ type OpenTurn struct {
 	Rows          []string               `protobuf:"bytes,7,rep,name=rows,proto3" json:"rows,omitempty"`        // assistant and tool rows written by this turn
 	Changed       bool                   `protobuf:"varint,8,opt,name=changed,proto3" json:"changed,omitempty"` // a call that changes something ran
 	Approval      string                 `protobuf:"bytes,9,opt,name=approval,proto3" json:"approval,omitempty"`
+	Undo          string                 `protobuf:"bytes,10,opt,name=undo,proto3" json:"undo,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *OpenTurn) Reset() {
 	*x = OpenTurn{}
-	mi := &file_proto_session_session_proto_msgTypes[18]
+	mi := &file_proto_session_session_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1474,7 +1934,7 @@ func (x *OpenTurn) String() string {
 func (*OpenTurn) ProtoMessage() {}
 
 func (x *OpenTurn) ProtoReflect() protoreflect.Message {
-	mi := &file_proto_session_session_proto_msgTypes[18]
+	mi := &file_proto_session_session_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1487,7 +1947,7 @@ func (x *OpenTurn) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OpenTurn.ProtoReflect.Descriptor instead.
 func (*OpenTurn) Descriptor() ([]byte, []int) {
-	return file_proto_session_session_proto_rawDescGZIP(), []int{18}
+	return file_proto_session_session_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *OpenTurn) GetId() string {
@@ -1553,6 +2013,13 @@ func (x *OpenTurn) GetApproval() string {
 	return ""
 }
 
+func (x *OpenTurn) GetUndo() string {
+	if x != nil {
+		return x.Undo
+	}
+	return ""
+}
+
 // Checkpoint is streamed text that no row holds yet.
 type Checkpoint struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1566,7 +2033,7 @@ type Checkpoint struct {
 
 func (x *Checkpoint) Reset() {
 	*x = Checkpoint{}
-	mi := &file_proto_session_session_proto_msgTypes[19]
+	mi := &file_proto_session_session_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1578,7 +2045,7 @@ func (x *Checkpoint) String() string {
 func (*Checkpoint) ProtoMessage() {}
 
 func (x *Checkpoint) ProtoReflect() protoreflect.Message {
-	mi := &file_proto_session_session_proto_msgTypes[19]
+	mi := &file_proto_session_session_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1591,7 +2058,7 @@ func (x *Checkpoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Checkpoint.ProtoReflect.Descriptor instead.
 func (*Checkpoint) Descriptor() ([]byte, []int) {
-	return file_proto_session_session_proto_rawDescGZIP(), []int{19}
+	return file_proto_session_session_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Checkpoint) GetTurn() string {
@@ -1643,7 +2110,7 @@ type SessionRow struct {
 
 func (x *SessionRow) Reset() {
 	*x = SessionRow{}
-	mi := &file_proto_session_session_proto_msgTypes[20]
+	mi := &file_proto_session_session_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1655,7 +2122,7 @@ func (x *SessionRow) String() string {
 func (*SessionRow) ProtoMessage() {}
 
 func (x *SessionRow) ProtoReflect() protoreflect.Message {
-	mi := &file_proto_session_session_proto_msgTypes[20]
+	mi := &file_proto_session_session_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1668,7 +2135,7 @@ func (x *SessionRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionRow.ProtoReflect.Descriptor instead.
 func (*SessionRow) Descriptor() ([]byte, []int) {
-	return file_proto_session_session_proto_rawDescGZIP(), []int{20}
+	return file_proto_session_session_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *SessionRow) GetId() string {
@@ -1776,14 +2243,17 @@ type MessageRow struct {
 	Turn          string                 `protobuf:"bytes,17,opt,name=turn,proto3" json:"turn,omitempty"`
 	Outside       string                 `protobuf:"bytes,18,opt,name=outside,proto3" json:"outside,omitempty"` // source name when the content is outside content
 	ClientId      string                 `protobuf:"bytes,19,opt,name=client_id,json=clientId,proto3" json:"client_id,omitempty"`
-	Full          string                 `protobuf:"bytes,20,opt,name=full,proto3" json:"full,omitempty"` // the file that holds the whole result when the content was cut
+	Full          string                 `protobuf:"bytes,20,opt,name=full,proto3" json:"full,omitempty"`     // the file that holds the whole result when the content was cut
+	Checks        []byte                 `protobuf:"bytes,21,opt,name=checks,proto3" json:"checks,omitempty"` // JSON list of OutcomeCheck, empty: none
+	Check         []byte                 `protobuf:"bytes,22,opt,name=check,proto3" json:"check,omitempty"`   // of a tool's row: JSON OutcomeCheck, empty: none
+	Undo          string                 `protobuf:"bytes,23,opt,name=undo,proto3" json:"undo,omitempty"`     // of a tool's row: what the person chose in its undo window, "" none
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *MessageRow) Reset() {
 	*x = MessageRow{}
-	mi := &file_proto_session_session_proto_msgTypes[21]
+	mi := &file_proto_session_session_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1795,7 +2265,7 @@ func (x *MessageRow) String() string {
 func (*MessageRow) ProtoMessage() {}
 
 func (x *MessageRow) ProtoReflect() protoreflect.Message {
-	mi := &file_proto_session_session_proto_msgTypes[21]
+	mi := &file_proto_session_session_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1808,7 +2278,7 @@ func (x *MessageRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MessageRow.ProtoReflect.Descriptor instead.
 func (*MessageRow) Descriptor() ([]byte, []int) {
-	return file_proto_session_session_proto_rawDescGZIP(), []int{21}
+	return file_proto_session_session_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *MessageRow) GetSession() string {
@@ -1951,6 +2421,27 @@ func (x *MessageRow) GetFull() string {
 	return ""
 }
 
+func (x *MessageRow) GetChecks() []byte {
+	if x != nil {
+		return x.Checks
+	}
+	return nil
+}
+
+func (x *MessageRow) GetCheck() []byte {
+	if x != nil {
+		return x.Check
+	}
+	return nil
+}
+
+func (x *MessageRow) GetUndo() string {
+	if x != nil {
+		return x.Undo
+	}
+	return ""
+}
+
 type Call struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
@@ -1962,7 +2453,7 @@ type Call struct {
 
 func (x *Call) Reset() {
 	*x = Call{}
-	mi := &file_proto_session_session_proto_msgTypes[22]
+	mi := &file_proto_session_session_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1974,7 +2465,7 @@ func (x *Call) String() string {
 func (*Call) ProtoMessage() {}
 
 func (x *Call) ProtoReflect() protoreflect.Message {
-	mi := &file_proto_session_session_proto_msgTypes[22]
+	mi := &file_proto_session_session_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1987,7 +2478,7 @@ func (x *Call) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Call.ProtoReflect.Descriptor instead.
 func (*Call) Descriptor() ([]byte, []int) {
-	return file_proto_session_session_proto_rawDescGZIP(), []int{22}
+	return file_proto_session_session_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Call) GetId() string {
@@ -2028,7 +2519,7 @@ type QueuedRow struct {
 
 func (x *QueuedRow) Reset() {
 	*x = QueuedRow{}
-	mi := &file_proto_session_session_proto_msgTypes[23]
+	mi := &file_proto_session_session_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2040,7 +2531,7 @@ func (x *QueuedRow) String() string {
 func (*QueuedRow) ProtoMessage() {}
 
 func (x *QueuedRow) ProtoReflect() protoreflect.Message {
-	mi := &file_proto_session_session_proto_msgTypes[23]
+	mi := &file_proto_session_session_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2053,7 +2544,7 @@ func (x *QueuedRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueuedRow.ProtoReflect.Descriptor instead.
 func (*QueuedRow) Descriptor() ([]byte, []int) {
-	return file_proto_session_session_proto_rawDescGZIP(), []int{23}
+	return file_proto_session_session_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *QueuedRow) GetSession() string {
@@ -2132,7 +2623,7 @@ type ClientRow struct {
 
 func (x *ClientRow) Reset() {
 	*x = ClientRow{}
-	mi := &file_proto_session_session_proto_msgTypes[24]
+	mi := &file_proto_session_session_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2144,7 +2635,7 @@ func (x *ClientRow) String() string {
 func (*ClientRow) ProtoMessage() {}
 
 func (x *ClientRow) ProtoReflect() protoreflect.Message {
-	mi := &file_proto_session_session_proto_msgTypes[24]
+	mi := &file_proto_session_session_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2157,7 +2648,7 @@ func (x *ClientRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClientRow.ProtoReflect.Descriptor instead.
 func (*ClientRow) Descriptor() ([]byte, []int) {
-	return file_proto_session_session_proto_rawDescGZIP(), []int{24}
+	return file_proto_session_session_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ClientRow) GetSession() string {
@@ -2199,7 +2690,7 @@ type ApprovalRow struct {
 
 func (x *ApprovalRow) Reset() {
 	*x = ApprovalRow{}
-	mi := &file_proto_session_session_proto_msgTypes[25]
+	mi := &file_proto_session_session_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2211,7 +2702,7 @@ func (x *ApprovalRow) String() string {
 func (*ApprovalRow) ProtoMessage() {}
 
 func (x *ApprovalRow) ProtoReflect() protoreflect.Message {
-	mi := &file_proto_session_session_proto_msgTypes[25]
+	mi := &file_proto_session_session_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2224,7 +2715,7 @@ func (x *ApprovalRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApprovalRow.ProtoReflect.Descriptor instead.
 func (*ApprovalRow) Descriptor() ([]byte, []int) {
-	return file_proto_session_session_proto_rawDescGZIP(), []int{25}
+	return file_proto_session_session_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *ApprovalRow) GetId() string {
@@ -2248,6 +2739,175 @@ func (x *ApprovalRow) GetRequest() []byte {
 	return nil
 }
 
+// UndoRow finds the chat of a waiting undo window.
+type UndoRow struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Session       string                 `protobuf:"bytes,2,opt,name=session,proto3" json:"session,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UndoRow) Reset() {
+	*x = UndoRow{}
+	mi := &file_proto_session_session_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UndoRow) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UndoRow) ProtoMessage() {}
+
+func (x *UndoRow) ProtoReflect() protoreflect.Message {
+	mi := &file_proto_session_session_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UndoRow.ProtoReflect.Descriptor instead.
+func (*UndoRow) Descriptor() ([]byte, []int) {
+	return file_proto_session_session_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *UndoRow) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *UndoRow) GetSession() string {
+	if x != nil {
+		return x.Session
+	}
+	return ""
+}
+
+type ProposalRow struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Session       string                 `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
+	Id            string                 `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
+	Message       string                 `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`
+	Said          string                 `protobuf:"bytes,4,opt,name=said,proto3" json:"said,omitempty"`
+	Rule          string                 `protobuf:"bytes,5,opt,name=rule,proto3" json:"rule,omitempty"`
+	Keys          []string               `protobuf:"bytes,6,rep,name=keys,proto3" json:"keys,omitempty"`
+	Targets       []byte                 `protobuf:"bytes,7,opt,name=targets,proto3" json:"targets,omitempty"` // JSON list of RuleTarget
+	Status        string                 `protobuf:"bytes,8,opt,name=status,proto3" json:"status,omitempty"`   // pending, accepted, declined
+	CreatedAt     int64                  `protobuf:"varint,9,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	DecidedAt     int64                  `protobuf:"varint,10,opt,name=decided_at,json=decidedAt,proto3" json:"decided_at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProposalRow) Reset() {
+	*x = ProposalRow{}
+	mi := &file_proto_session_session_proto_msgTypes[33]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProposalRow) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProposalRow) ProtoMessage() {}
+
+func (x *ProposalRow) ProtoReflect() protoreflect.Message {
+	mi := &file_proto_session_session_proto_msgTypes[33]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProposalRow.ProtoReflect.Descriptor instead.
+func (*ProposalRow) Descriptor() ([]byte, []int) {
+	return file_proto_session_session_proto_rawDescGZIP(), []int{33}
+}
+
+func (x *ProposalRow) GetSession() string {
+	if x != nil {
+		return x.Session
+	}
+	return ""
+}
+
+func (x *ProposalRow) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *ProposalRow) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
+func (x *ProposalRow) GetSaid() string {
+	if x != nil {
+		return x.Said
+	}
+	return ""
+}
+
+func (x *ProposalRow) GetRule() string {
+	if x != nil {
+		return x.Rule
+	}
+	return ""
+}
+
+func (x *ProposalRow) GetKeys() []string {
+	if x != nil {
+		return x.Keys
+	}
+	return nil
+}
+
+func (x *ProposalRow) GetTargets() []byte {
+	if x != nil {
+		return x.Targets
+	}
+	return nil
+}
+
+func (x *ProposalRow) GetStatus() string {
+	if x != nil {
+		return x.Status
+	}
+	return ""
+}
+
+func (x *ProposalRow) GetCreatedAt() int64 {
+	if x != nil {
+		return x.CreatedAt
+	}
+	return 0
+}
+
+func (x *ProposalRow) GetDecidedAt() int64 {
+	if x != nil {
+		return x.DecidedAt
+	}
+	return 0
+}
+
 type SummaryRow struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Session       string                 `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
@@ -2259,7 +2919,7 @@ type SummaryRow struct {
 
 func (x *SummaryRow) Reset() {
 	*x = SummaryRow{}
-	mi := &file_proto_session_session_proto_msgTypes[26]
+	mi := &file_proto_session_session_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2271,7 +2931,7 @@ func (x *SummaryRow) String() string {
 func (*SummaryRow) ProtoMessage() {}
 
 func (x *SummaryRow) ProtoReflect() protoreflect.Message {
-	mi := &file_proto_session_session_proto_msgTypes[26]
+	mi := &file_proto_session_session_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2284,7 +2944,7 @@ func (x *SummaryRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SummaryRow.ProtoReflect.Descriptor instead.
 func (*SummaryRow) Descriptor() ([]byte, []int) {
-	return file_proto_session_session_proto_rawDescGZIP(), []int{26}
+	return file_proto_session_session_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *SummaryRow) GetSession() string {
@@ -2326,7 +2986,7 @@ type UsageRow struct {
 
 func (x *UsageRow) Reset() {
 	*x = UsageRow{}
-	mi := &file_proto_session_session_proto_msgTypes[27]
+	mi := &file_proto_session_session_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2338,7 +2998,7 @@ func (x *UsageRow) String() string {
 func (*UsageRow) ProtoMessage() {}
 
 func (x *UsageRow) ProtoReflect() protoreflect.Message {
-	mi := &file_proto_session_session_proto_msgTypes[27]
+	mi := &file_proto_session_session_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2351,7 +3011,7 @@ func (x *UsageRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UsageRow.ProtoReflect.Descriptor instead.
 func (*UsageRow) Descriptor() ([]byte, []int) {
-	return file_proto_session_session_proto_rawDescGZIP(), []int{27}
+	return file_proto_session_session_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *UsageRow) GetId() string {
@@ -2437,7 +3097,7 @@ type Note struct {
 
 func (x *Note) Reset() {
 	*x = Note{}
-	mi := &file_proto_session_session_proto_msgTypes[28]
+	mi := &file_proto_session_session_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2449,7 +3109,7 @@ func (x *Note) String() string {
 func (*Note) ProtoMessage() {}
 
 func (x *Note) ProtoReflect() protoreflect.Message {
-	mi := &file_proto_session_session_proto_msgTypes[28]
+	mi := &file_proto_session_session_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2462,7 +3122,7 @@ func (x *Note) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Note.ProtoReflect.Descriptor instead.
 func (*Note) Descriptor() ([]byte, []int) {
-	return file_proto_session_session_proto_rawDescGZIP(), []int{28}
+	return file_proto_session_session_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Note) GetTurn() string {
@@ -2497,7 +3157,8 @@ var File_proto_session_session_proto protoreflect.FileDescriptor
 
 const file_proto_session_session_proto_rawDesc = "" +
 	"\n" +
-	"\x1bproto/session/session.proto\x12\x13sentient.session.v1\"\xbd\a\n" +
+	"\x1bproto/session/session.proto\x12\x13sentient.session.v1\"\xe4\n" +
+	"\n" +
 	"\x05Event\x12\x0e\n" +
 	"\x02at\x18\x01 \x01(\x03R\x02at\x128\n" +
 	"\acreated\x18\x02 \x01(\v2\x1c.sentient.session.v1.CreatedH\x00R\acreated\x128\n" +
@@ -2518,7 +3179,15 @@ const file_proto_session_session_proto_rawDesc = "" +
 	"\n" +
 	"summarized\x18\x0f \x01(\v2\x1f.sentient.session.v1.SummarizedH\x00R\n" +
 	"summarized\x128\n" +
-	"\aremoved\x18\x10 \x01(\v2\x1c.sentient.session.v1.RemovedH\x00R\aremovedB\x06\n" +
+	"\aremoved\x18\x10 \x01(\v2\x1c.sentient.session.v1.RemovedH\x00R\aremoved\x12B\n" +
+	"\vundo_opened\x18\x11 \x01(\v2\x1f.sentient.session.v1.UndoOpenedH\x00R\n" +
+	"undoOpened\x12B\n" +
+	"\vundo_closed\x18\x12 \x01(\v2\x1f.sentient.session.v1.UndoClosedH\x00R\n" +
+	"undoClosed\x12E\n" +
+	"\frule_weighed\x18\x13 \x01(\v2 .sentient.session.v1.RuleWeighedH\x00R\vruleWeighed\x12E\n" +
+	"\frule_checked\x18\x14 \x01(\v2 .sentient.session.v1.RuleCheckedH\x00R\vruleChecked\x12H\n" +
+	"\rrule_proposed\x18\x15 \x01(\v2!.sentient.session.v1.RuleProposedH\x00R\fruleProposed\x12E\n" +
+	"\frule_decided\x18\x16 \x01(\v2 .sentient.session.v1.RuleDecidedH\x00R\vruleDecidedB\x06\n" +
 	"\x04kind\"\xa6\x01\n" +
 	"\aCreated\x12\x18\n" +
 	"\achannel\x18\x01 \x01(\tR\achannel\x12\x1c\n" +
@@ -2541,11 +3210,13 @@ const file_proto_session_session_proto_rawDesc = "" +
 	"\x06_modelB\x0f\n" +
 	"\r_memory_scopeB\f\n" +
 	"\n" +
-	"_untrusted\"E\n" +
+	"_untrusted\"u\n" +
 	"\x05Added\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04role\x18\x02 \x01(\tR\x04role\x12\x18\n" +
-	"\aoutside\x18\x03 \x01(\bR\aoutside\"d\n" +
+	"\aoutside\x18\x03 \x01(\bR\aoutside\x12\x16\n" +
+	"\x06source\x18\x04 \x01(\tR\x06source\x12\x16\n" +
+	"\x06writer\x18\x05 \x01(\tR\x06writer\"d\n" +
 	"\x06Queued\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x19\n" +
 	"\bown_turn\x18\x02 \x01(\bR\aownTurn\x12\x12\n" +
@@ -2571,7 +3242,27 @@ const file_proto_session_session_proto_rawDesc = "" +
 	"\x04call\x18\x02 \x01(\tR\x04call\"B\n" +
 	"\bAnswered\x12\x1a\n" +
 	"\bapproval\x18\x01 \x01(\tR\bapproval\x12\x1a\n" +
-	"\bdecision\x18\x02 \x01(\tR\bdecision\"1\n" +
+	"\bdecision\x18\x02 \x01(\tR\bdecision\"4\n" +
+	"\n" +
+	"UndoOpened\x12\x12\n" +
+	"\x04undo\x18\x01 \x01(\tR\x04undo\x12\x12\n" +
+	"\x04call\x18\x02 \x01(\tR\x04call\"8\n" +
+	"\n" +
+	"UndoClosed\x12\x12\n" +
+	"\x04undo\x18\x01 \x01(\tR\x04undo\x12\x16\n" +
+	"\x06action\x18\x02 \x01(\tR\x06action\";\n" +
+	"\vRuleWeighed\x12\x18\n" +
+	"\amessage\x18\x01 \x01(\tR\amessage\x12\x12\n" +
+	"\x04keys\x18\x02 \x03(\tR\x04keys\"'\n" +
+	"\vRuleChecked\x12\x18\n" +
+	"\amessage\x18\x01 \x01(\tR\amessage\"F\n" +
+	"\fRuleProposed\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
+	"\x04rule\x18\x02 \x01(\tR\x04rule\x12\x12\n" +
+	"\x04keys\x18\x03 \x03(\tR\x04keys\"9\n" +
+	"\vRuleDecided\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1a\n" +
+	"\baccepted\x18\x02 \x01(\bR\baccepted\"1\n" +
 	"\tTurnEnded\x12\x12\n" +
 	"\x04turn\x18\x01 \x01(\tR\x04turn\x12\x10\n" +
 	"\x03how\x18\x02 \x01(\tR\x03how\"1\n" +
@@ -2586,7 +3277,7 @@ const file_proto_session_session_proto_rawDesc = "" +
 	"\bOpenCall\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04tool\x18\x02 \x01(\tR\x04tool\x12\x18\n" +
-	"\achanges\x18\x03 \x01(\bR\achanges\"\xf5\x05\n" +
+	"\achanges\x18\x03 \x01(\bR\achanges\"\xb2\a\n" +
 	"\bSnapshot\x12\x1d\n" +
 	"\n" +
 	"created_at\x18\x01 \x01(\x03R\tcreatedAt\x12\x1d\n" +
@@ -2609,12 +3300,18 @@ const file_proto_session_session_proto_rawDesc = "" +
 	"\x04turn\x18\x10 \x01(\v2\x1d.sentient.session.v1.OpenTurnR\x04turn\x12\x16\n" +
 	"\x06owners\x18\x11 \x03(\tR\x06owners\x12#\n" +
 	"\rsince_summary\x18\x12 \x01(\x05R\fsinceSummary\x12!\n" +
-	"\flast_outside\x18\x13 \x01(\tR\vlastOutside\x1a:\n" +
+	"\flast_outside\x18\x13 \x01(\tR\vlastOutside\x12:\n" +
+	"\aweighed\x18\x14 \x03(\v2 .sentient.session.v1.RuleWeighedR\aweighed\x12=\n" +
+	"\bproposed\x18\x15 \x03(\v2!.sentient.session.v1.RuleProposedR\bproposed\x12\x1f\n" +
+	"\vlast_source\x18\x16 \x01(\tR\n" +
+	"lastSource\x12\x1f\n" +
+	"\vlast_writer\x18\x17 \x01(\tR\n" +
+	"lastWriter\x1a:\n" +
 	"\fAllowedEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x05R\x05value:\x028\x01B\f\n" +
 	"\n" +
-	"_untrusted\"\xfc\x01\n" +
+	"_untrusted\"\x90\x02\n" +
 	"\bOpenTurn\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x14\n" +
@@ -2624,7 +3321,9 @@ const file_proto_session_session_proto_rawDesc = "" +
 	"\x05calls\x18\x06 \x03(\v2\x1d.sentient.session.v1.OpenCallR\x05calls\x12\x12\n" +
 	"\x04rows\x18\a \x03(\tR\x04rows\x12\x18\n" +
 	"\achanged\x18\b \x01(\bR\achanged\x12\x1a\n" +
-	"\bapproval\x18\t \x01(\tR\bapproval\"f\n" +
+	"\bapproval\x18\t \x01(\tR\bapproval\x12\x12\n" +
+	"\x04undo\x18\n" +
+	" \x01(\tR\x04undo\"f\n" +
 	"\n" +
 	"Checkpoint\x12\x12\n" +
 	"\x04turn\x18\x01 \x01(\tR\x04turn\x12\x14\n" +
@@ -2650,7 +3349,7 @@ const file_proto_session_session_proto_rawDesc = "" +
 	"\fmemory_scope\x18\v \x01(\tR\vmemoryScope\x12\x17\n" +
 	"\anode_id\x18\f \x01(\tR\x06nodeIdB\f\n" +
 	"\n" +
-	"_untrusted\"\xbf\x04\n" +
+	"_untrusted\"\x81\x05\n" +
 	"\n" +
 	"MessageRow\x12\x18\n" +
 	"\asession\x18\x01 \x01(\tR\asession\x12\x0e\n" +
@@ -2675,7 +3374,10 @@ const file_proto_session_session_proto_rawDesc = "" +
 	"\x04turn\x18\x11 \x01(\tR\x04turn\x12\x18\n" +
 	"\aoutside\x18\x12 \x01(\tR\aoutside\x12\x1b\n" +
 	"\tclient_id\x18\x13 \x01(\tR\bclientId\x12\x12\n" +
-	"\x04full\x18\x14 \x01(\tR\x04fullB\v\n" +
+	"\x04full\x18\x14 \x01(\tR\x04full\x12\x16\n" +
+	"\x06checks\x18\x15 \x01(\fR\x06checks\x12\x14\n" +
+	"\x05check\x18\x16 \x01(\fR\x05check\x12\x12\n" +
+	"\x04undo\x18\x17 \x01(\tR\x04undoB\v\n" +
 	"\t_thinking\"H\n" +
 	"\x04Call\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
@@ -2699,7 +3401,24 @@ const file_proto_session_session_proto_rawDesc = "" +
 	"\vApprovalRow\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x18\n" +
 	"\asession\x18\x02 \x01(\tR\asession\x12\x18\n" +
-	"\arequest\x18\x03 \x01(\fR\arequest\"N\n" +
+	"\arequest\x18\x03 \x01(\fR\arequest\"3\n" +
+	"\aUndoRow\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x18\n" +
+	"\asession\x18\x02 \x01(\tR\asession\"\xfd\x01\n" +
+	"\vProposalRow\x12\x18\n" +
+	"\asession\x18\x01 \x01(\tR\asession\x12\x0e\n" +
+	"\x02id\x18\x02 \x01(\tR\x02id\x12\x18\n" +
+	"\amessage\x18\x03 \x01(\tR\amessage\x12\x12\n" +
+	"\x04said\x18\x04 \x01(\tR\x04said\x12\x12\n" +
+	"\x04rule\x18\x05 \x01(\tR\x04rule\x12\x12\n" +
+	"\x04keys\x18\x06 \x03(\tR\x04keys\x12\x18\n" +
+	"\atargets\x18\a \x01(\fR\atargets\x12\x16\n" +
+	"\x06status\x18\b \x01(\tR\x06status\x12\x1d\n" +
+	"\n" +
+	"created_at\x18\t \x01(\x03R\tcreatedAt\x12\x1d\n" +
+	"\n" +
+	"decided_at\x18\n" +
+	" \x01(\x03R\tdecidedAt\"N\n" +
 	"\n" +
 	"SummaryRow\x12\x18\n" +
 	"\asession\x18\x01 \x01(\tR\asession\x12\x12\n" +
@@ -2737,7 +3456,7 @@ func file_proto_session_session_proto_rawDescGZIP() []byte {
 	return file_proto_session_session_proto_rawDescData
 }
 
-var file_proto_session_session_proto_msgTypes = make([]protoimpl.MessageInfo, 30)
+var file_proto_session_session_proto_msgTypes = make([]protoimpl.MessageInfo, 38)
 var file_proto_session_session_proto_goTypes = []any{
 	(*Event)(nil),         // 0: sentient.session.v1.Event
 	(*Created)(nil),       // 1: sentient.session.v1.Created
@@ -2751,24 +3470,32 @@ var file_proto_session_session_proto_goTypes = []any{
 	(*CallDone)(nil),      // 9: sentient.session.v1.CallDone
 	(*Asked)(nil),         // 10: sentient.session.v1.Asked
 	(*Answered)(nil),      // 11: sentient.session.v1.Answered
-	(*TurnEnded)(nil),     // 12: sentient.session.v1.TurnEnded
-	(*Allowed)(nil),       // 13: sentient.session.v1.Allowed
-	(*Summarized)(nil),    // 14: sentient.session.v1.Summarized
-	(*Removed)(nil),       // 15: sentient.session.v1.Removed
-	(*OpenCall)(nil),      // 16: sentient.session.v1.OpenCall
-	(*Snapshot)(nil),      // 17: sentient.session.v1.Snapshot
-	(*OpenTurn)(nil),      // 18: sentient.session.v1.OpenTurn
-	(*Checkpoint)(nil),    // 19: sentient.session.v1.Checkpoint
-	(*SessionRow)(nil),    // 20: sentient.session.v1.SessionRow
-	(*MessageRow)(nil),    // 21: sentient.session.v1.MessageRow
-	(*Call)(nil),          // 22: sentient.session.v1.Call
-	(*QueuedRow)(nil),     // 23: sentient.session.v1.QueuedRow
-	(*ClientRow)(nil),     // 24: sentient.session.v1.ClientRow
-	(*ApprovalRow)(nil),   // 25: sentient.session.v1.ApprovalRow
-	(*SummaryRow)(nil),    // 26: sentient.session.v1.SummaryRow
-	(*UsageRow)(nil),      // 27: sentient.session.v1.UsageRow
-	(*Note)(nil),          // 28: sentient.session.v1.Note
-	nil,                   // 29: sentient.session.v1.Snapshot.AllowedEntry
+	(*UndoOpened)(nil),    // 12: sentient.session.v1.UndoOpened
+	(*UndoClosed)(nil),    // 13: sentient.session.v1.UndoClosed
+	(*RuleWeighed)(nil),   // 14: sentient.session.v1.RuleWeighed
+	(*RuleChecked)(nil),   // 15: sentient.session.v1.RuleChecked
+	(*RuleProposed)(nil),  // 16: sentient.session.v1.RuleProposed
+	(*RuleDecided)(nil),   // 17: sentient.session.v1.RuleDecided
+	(*TurnEnded)(nil),     // 18: sentient.session.v1.TurnEnded
+	(*Allowed)(nil),       // 19: sentient.session.v1.Allowed
+	(*Summarized)(nil),    // 20: sentient.session.v1.Summarized
+	(*Removed)(nil),       // 21: sentient.session.v1.Removed
+	(*OpenCall)(nil),      // 22: sentient.session.v1.OpenCall
+	(*Snapshot)(nil),      // 23: sentient.session.v1.Snapshot
+	(*OpenTurn)(nil),      // 24: sentient.session.v1.OpenTurn
+	(*Checkpoint)(nil),    // 25: sentient.session.v1.Checkpoint
+	(*SessionRow)(nil),    // 26: sentient.session.v1.SessionRow
+	(*MessageRow)(nil),    // 27: sentient.session.v1.MessageRow
+	(*Call)(nil),          // 28: sentient.session.v1.Call
+	(*QueuedRow)(nil),     // 29: sentient.session.v1.QueuedRow
+	(*ClientRow)(nil),     // 30: sentient.session.v1.ClientRow
+	(*ApprovalRow)(nil),   // 31: sentient.session.v1.ApprovalRow
+	(*UndoRow)(nil),       // 32: sentient.session.v1.UndoRow
+	(*ProposalRow)(nil),   // 33: sentient.session.v1.ProposalRow
+	(*SummaryRow)(nil),    // 34: sentient.session.v1.SummaryRow
+	(*UsageRow)(nil),      // 35: sentient.session.v1.UsageRow
+	(*Note)(nil),          // 36: sentient.session.v1.Note
+	nil,                   // 37: sentient.session.v1.Snapshot.AllowedEntry
 }
 var file_proto_session_session_proto_depIdxs = []int32{
 	1,  // 0: sentient.session.v1.Event.created:type_name -> sentient.session.v1.Created
@@ -2782,21 +3509,29 @@ var file_proto_session_session_proto_depIdxs = []int32{
 	9,  // 8: sentient.session.v1.Event.call_done:type_name -> sentient.session.v1.CallDone
 	10, // 9: sentient.session.v1.Event.asked:type_name -> sentient.session.v1.Asked
 	11, // 10: sentient.session.v1.Event.answered:type_name -> sentient.session.v1.Answered
-	12, // 11: sentient.session.v1.Event.turn_ended:type_name -> sentient.session.v1.TurnEnded
-	13, // 12: sentient.session.v1.Event.allowed:type_name -> sentient.session.v1.Allowed
-	14, // 13: sentient.session.v1.Event.summarized:type_name -> sentient.session.v1.Summarized
-	15, // 14: sentient.session.v1.Event.removed:type_name -> sentient.session.v1.Removed
-	16, // 15: sentient.session.v1.CallsIntended.calls:type_name -> sentient.session.v1.OpenCall
-	29, // 16: sentient.session.v1.Snapshot.allowed:type_name -> sentient.session.v1.Snapshot.AllowedEntry
-	4,  // 17: sentient.session.v1.Snapshot.queue:type_name -> sentient.session.v1.Queued
-	18, // 18: sentient.session.v1.Snapshot.turn:type_name -> sentient.session.v1.OpenTurn
-	16, // 19: sentient.session.v1.OpenTurn.calls:type_name -> sentient.session.v1.OpenCall
-	22, // 20: sentient.session.v1.MessageRow.calls:type_name -> sentient.session.v1.Call
-	21, // [21:21] is the sub-list for method output_type
-	21, // [21:21] is the sub-list for method input_type
-	21, // [21:21] is the sub-list for extension type_name
-	21, // [21:21] is the sub-list for extension extendee
-	0,  // [0:21] is the sub-list for field type_name
+	18, // 11: sentient.session.v1.Event.turn_ended:type_name -> sentient.session.v1.TurnEnded
+	19, // 12: sentient.session.v1.Event.allowed:type_name -> sentient.session.v1.Allowed
+	20, // 13: sentient.session.v1.Event.summarized:type_name -> sentient.session.v1.Summarized
+	21, // 14: sentient.session.v1.Event.removed:type_name -> sentient.session.v1.Removed
+	12, // 15: sentient.session.v1.Event.undo_opened:type_name -> sentient.session.v1.UndoOpened
+	13, // 16: sentient.session.v1.Event.undo_closed:type_name -> sentient.session.v1.UndoClosed
+	14, // 17: sentient.session.v1.Event.rule_weighed:type_name -> sentient.session.v1.RuleWeighed
+	15, // 18: sentient.session.v1.Event.rule_checked:type_name -> sentient.session.v1.RuleChecked
+	16, // 19: sentient.session.v1.Event.rule_proposed:type_name -> sentient.session.v1.RuleProposed
+	17, // 20: sentient.session.v1.Event.rule_decided:type_name -> sentient.session.v1.RuleDecided
+	22, // 21: sentient.session.v1.CallsIntended.calls:type_name -> sentient.session.v1.OpenCall
+	37, // 22: sentient.session.v1.Snapshot.allowed:type_name -> sentient.session.v1.Snapshot.AllowedEntry
+	4,  // 23: sentient.session.v1.Snapshot.queue:type_name -> sentient.session.v1.Queued
+	24, // 24: sentient.session.v1.Snapshot.turn:type_name -> sentient.session.v1.OpenTurn
+	14, // 25: sentient.session.v1.Snapshot.weighed:type_name -> sentient.session.v1.RuleWeighed
+	16, // 26: sentient.session.v1.Snapshot.proposed:type_name -> sentient.session.v1.RuleProposed
+	22, // 27: sentient.session.v1.OpenTurn.calls:type_name -> sentient.session.v1.OpenCall
+	28, // 28: sentient.session.v1.MessageRow.calls:type_name -> sentient.session.v1.Call
+	29, // [29:29] is the sub-list for method output_type
+	29, // [29:29] is the sub-list for method input_type
+	29, // [29:29] is the sub-list for extension type_name
+	29, // [29:29] is the sub-list for extension extendee
+	0,  // [0:29] is the sub-list for field type_name
 }
 
 func init() { file_proto_session_session_proto_init() }
@@ -2820,19 +3555,25 @@ func file_proto_session_session_proto_init() {
 		(*Event_Allowed)(nil),
 		(*Event_Summarized)(nil),
 		(*Event_Removed)(nil),
+		(*Event_UndoOpened)(nil),
+		(*Event_UndoClosed)(nil),
+		(*Event_RuleWeighed)(nil),
+		(*Event_RuleChecked)(nil),
+		(*Event_RuleProposed)(nil),
+		(*Event_RuleDecided)(nil),
 	}
 	file_proto_session_session_proto_msgTypes[2].OneofWrappers = []any{}
-	file_proto_session_session_proto_msgTypes[17].OneofWrappers = []any{}
-	file_proto_session_session_proto_msgTypes[20].OneofWrappers = []any{}
-	file_proto_session_session_proto_msgTypes[21].OneofWrappers = []any{}
+	file_proto_session_session_proto_msgTypes[23].OneofWrappers = []any{}
+	file_proto_session_session_proto_msgTypes[26].OneofWrappers = []any{}
 	file_proto_session_session_proto_msgTypes[27].OneofWrappers = []any{}
+	file_proto_session_session_proto_msgTypes[35].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_proto_session_session_proto_rawDesc), len(file_proto_session_session_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   30,
+			NumMessages:   38,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -90,10 +90,6 @@ func (k *socket) receive(b []byte) {
 	case "presence":
 		k.server.presence.set(k, c.active)
 		return
-	case "undo.respond":
-		// No undo windows yet: whatever is named has ended (DECISIONS 31).
-		k.push("undo.ack", "undo_id", c.reply, "action", c.answer, "done", false)
-		return
 	}
 	owner := c.owner()
 	if err := k.server.admit.enter(owner); err != nil {
@@ -133,6 +129,14 @@ func (k *socket) perform(c *command) {
 		}
 		if err == nil {
 			k.push("approval.ack", "approval_id", c.reply, "resolved", resolved)
+		}
+	case "undo.respond":
+		done := false
+		if k.server.o.Consent != nil {
+			done, err = k.server.o.Consent.Undo(ctx, c.reply, c.answer)
+		}
+		if err == nil {
+			k.push("undo.ack", "undo_id", c.reply, "action", c.answer, "done", done)
 		}
 	}
 	if err != nil {

@@ -2,7 +2,6 @@ package edge
 
 import (
 	"encoding/json"
-	"errors"
 	"slices"
 
 	"sentient/actors/msg"
@@ -77,17 +76,6 @@ func (s *Server) configPatch(q *request) (any, error) {
 	return map[string]any{"saved": true, "config": full}, nil
 }
 
-// grants is empty until grants can be given (DECISIONS 31).
-func (s *Server) grants(*request) (any, error) { return map[string]any{"grants": []any{}}, nil }
-
-var (
-	errNoGrant    = refuse(404, "This permission doesn't exist (anymore).")
-	errNoUndo     = refuse(404, "Nothing is waiting to be undone: its time ran out, or it was answered already.")
-	errNoProposal = refuse(404, "This suggestion doesn't exist (anymore).")
-)
-
-func (s *Server) revokeGrant(*request) (any, error) { return nil, errNoGrant }
-
 var decisions = []string{"allow", "allow_session", "allow_task", "allow_timed", "allow_always", "deny"}
 
 // approve answers an approval request. A decision nobody knows is 404 like a request that nobody waits for.
@@ -118,30 +106,3 @@ func (s *Server) decide(q *request, id, decision string) (bool, error) {
 	defer s.admit.leave(owner)
 	return s.o.Chats.Answer(q.ctx, id, decision, "desktop")
 }
-
-// undo finds nothing until undo windows exist (DECISIONS 31).
-func (s *Server) undo(q *request) (any, error) {
-	o, err := q.object()
-	if err != nil {
-		return nil, err
-	}
-	action := o.text("action")
-	if o.id("undo_id"); o.err == nil && action != "undo" && action != "send_now" {
-		o.wrong("action", "must be undo or send_now")
-	}
-	return nil, errors.Join(o.err, errNoUndo)
-}
-
-func (s *Server) ruleProposals(q *request) (any, error) {
-	id, err := q.id(0)
-	if err != nil {
-		return nil, err
-	}
-	if status := string(q.QueryArgs().Peek("status")); !slices.Contains([]string{"", "pending", "accepted", "declined", "all"}, status) {
-		return nil, refuse(422, "status must be pending, accepted, declined or all.")
-	}
-	_, err = s.o.Chats.Messages(id, 1)
-	return []any{}, err
-}
-
-func (s *Server) decideProposal(*request) (any, error) { return nil, errNoProposal }

@@ -63,7 +63,7 @@ func options(t testing.TB, f *fakeChats) Options {
 	}
 	t.Cleanup(func() { _ = files.Close() })
 	rest := &fakeRest{saved: map[string]string{}}
-	return Options{Version: "9.9", Token: token, MCPToken: "the-mcp-token", Bus: f.bus, Log: f.j, Chats: f, Config: fakeConfig{}, Onboarding: rest,
+	return Options{Version: "9.9", Token: token, MCPToken: "the-mcp-token", Bus: f.bus, Log: f.j, Chats: f, Consent: fakeConsent{f}, Config: fakeConfig{}, Onboarding: rest,
 		Files: files, Tools: rest, Models: rest, Queue: rest, Secrets: rest, Setup: &fakeSetup{}, Plans: &fakePlans{}, Usage: fakeUsage{}, Notices: &fakeNotices{}, Home: rest, Stop: rest}
 }
 

@@ -25,6 +25,7 @@ type Options struct {
 	Log   Log
 	Chats Chats
 
+	Consent    Consent
 	Config     Config
 	Onboarding Onboarding
 	Files      Files

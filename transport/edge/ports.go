@@ -36,6 +36,18 @@ type Chats interface {
 	Render(r journal.Reader, e journal.Entry) ([]byte, bool)
 }
 
+// Consent is what a person allowed, may still undo, or is asked to make a rule. Errors are *msg.Fault where a client may see them.
+type Consent interface {
+	// Grants are those in force, newest first.
+	Grants() []msg.Grant
+	Revoke(ctx context.Context, id string) error
+	// Undo answers an undo window with undo or send_now; false when it had ended.
+	Undo(ctx context.Context, id, action string) (bool, error)
+	// Proposals of a chat, oldest first; status is pending, accepted, declined or all.
+	Proposals(session, status string) ([]msg.RuleProposal, error)
+	Decide(ctx context.Context, id string, accept bool) (msg.RuleProposal, error)
+}
+
 // Log is what the gateway reads of the journal to replay missed events.
 type Log interface {
 	Read() (journal.Reader, error)

@@ -31,13 +31,15 @@ func table(o *Options) []Route {
 			{Method: "PUT", Path: "/api/config", Rights: Gateway, Section: "2", Limit: json, handle: (*Server).configPut},
 			{Method: "PATCH", Path: "/api/config", Rights: Gateway, Section: "2", Limit: json, handle: (*Server).configPatch},
 		}},
-		{true, []Route{
+		{o.Consent != nil, []Route{
 			{Method: "GET", Path: "/api/approvals/grants", Rights: Gateway, Section: "2", handle: (*Server).grants},
 			{Method: "DELETE", Path: "/api/approvals/grants/{id}", Rights: Gateway, Section: "2", handle: (*Server).revokeGrant},
-			{Method: "POST", Path: "/api/approvals", Rights: Gateway, Section: "2", handle: (*Server).approve},
 			{Method: "POST", Path: "/api/undo", Rights: Gateway, Section: "2", handle: (*Server).undo},
 			{Method: "GET", Path: "/api/sessions/{id}/rule-proposals", Rights: Gateway, Section: "2", handle: (*Server).ruleProposals},
 			{Method: "POST", Path: "/api/rule-proposals/{id}", Rights: Gateway, Section: "2", handle: (*Server).decideProposal},
+		}},
+		{true, []Route{
+			{Method: "POST", Path: "/api/approvals", Rights: Gateway, Section: "2", handle: (*Server).approve},
 			{Method: "GET", Path: "/api/sessions", Rights: Gateway, Section: "2", handle: (*Server).sessions},
 			{Method: "POST", Path: "/api/sessions", Rights: Gateway, Section: "2", handle: (*Server).createSession},
 			{Method: "PATCH", Path: "/api/sessions/{id}", Rights: Gateway, Section: "2", handle: (*Server).patchSession},
