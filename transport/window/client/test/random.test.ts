@@ -125,7 +125,7 @@ function shape(items: readonly Item[]) {
   return items.map(i => {
     if (i.kind === 'user') return ['user', i.text, i.status ?? '']
     if (i.kind === 'mark') return ['mark', i.text]
-    return ['reply', i.end, i.parts.filter(p => p.type !== 'note').map(p => (p.type === 'tool' ? `tool ${p.id} ${p.state}` : p.type === 'ask' ? 'ask' : `${p.type} ${p.text}`))]
+    return ['reply', i.end, i.parts.filter(p => p.type !== 'note').map(p => (p.type === 'tool' ? `tool ${p.id} ${p.state}` : p.type === 'ask' || p.type === 'undo' ? p.type : `${p.type} ${p.text}`))]
   })
 }
 

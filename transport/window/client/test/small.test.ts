@@ -25,7 +25,7 @@ test('chats stand under the days people use', () => {
 test('an export reads as a document', () => {
   const md = exportMarkdown('Trip', 'Sentient', 'Maya', [
     { kind: 'user', key: '1', id: '1', text: 'Where?', attachments: ['map.pdf'], name: '', at: '' },
-    { kind: 'reply', key: '2', ids: [], end: 'stopped', sources: [{ kind: 'web', title: 'Maps', url: 'https://m.example' }], memories: [], at: '', parts: [
+    { kind: 'reply', key: '2', ids: [], end: 'stopped', sources: [{ kind: 'web', title: 'Maps', url: 'https://m.example' }], memories: [], checks: [], at: '', parts: [
       { type: 'thinking', text: 'secret' }, { type: 'text', text: 'There.' }, { type: 'steer', text: 'and\nback' }, { type: 'tool', id: 'c', name: 'web_search', args: {}, state: 'done', progress: '', status: '' }] },
     { kind: 'mark', key: '3', id: '3', text: 'Trusted.' },
   ])

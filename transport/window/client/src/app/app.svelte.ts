@@ -30,6 +30,7 @@ export class App {
   drawer = $state(false)
   question = $state.raw<Question | null>(null)
   preview = $state('') // the file that is shown over the page
+  grantsSeen = $state(0) // counts changes of what is allowed for now
   chats = new Chats(this)
   stores = new SvelteMap<string, { hear?(e: ChatEvent): void }>()
   reconnects = 0
@@ -129,6 +130,7 @@ export class App {
       this.timeout = null
       void this.readBoot()
     }
+    if (e.type === 'approval_grants.updated') this.grantsSeen++
     this.chats.hear(e)
     for (const s of this.stores.values()) s.hear?.(e)
   }

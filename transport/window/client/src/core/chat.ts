@@ -11,7 +11,7 @@
 
 import { type Ending, type Item, type Part, type PendingStatus, type ReplyItem, type Starter, type ToolPart, type UserItem, endingOf, resultState } from './items'
 import { dropSince } from './reread'
-import type { Ask, ChatEvent } from './wire'
+import type { Ask, ChatEvent, UndoWindow } from './wire'
 
 export interface Live {
   turn: string
@@ -86,7 +86,7 @@ function patchPending(s: ChatState, clientId: string, f: (p: Pending) => Pending
   return { ...s, pending: s.pending.map(p => (p.clientId === clientId ? f(p) : p)) }
 }
 
-const DURABLE = new Set(['session', 'tool_call', 'tool_result', 'user_interjection', 'approval_request', 'done', 'steer_ack'])
+const DURABLE = new Set(['session', 'tool_call', 'tool_result', 'user_interjection', 'approval_request', 'undo_window', 'done', 'steer_ack'])
 
 // apply takes one event of this chat.
 export function apply(s: ChatState, e: ChatEvent, now = 0): ChatState {
@@ -98,6 +98,7 @@ export function apply(s: ChatState, e: ChatEvent, now = 0): ChatState {
     case 'done': return onDone(s, e, now)
     case 'usage': return onUsage(s, e)
     case 'approval.ack': return onAck(s, e)
+    case 'undo.ack': return e.done === false ? undoing(s, e.undo_id ?? '', undefined) : s
   }
   const turn = e.turn_id
   if (!turn || s.ended.includes(turn)) return s
@@ -109,7 +110,7 @@ export function apply(s: ChatState, e: ChatEvent, now = 0): ChatState {
   return parts === live.parts ? s : { ...s, live: { ...live, parts } }
 }
 
-const PARTS = new Set(['thinking_delta', 'text_delta', 'tool_call', 'tool_progress', 'tool_result', 'approval_request', 'user_interjection', 'notice'])
+const PARTS = new Set(['thinking_delta', 'text_delta', 'tool_call', 'tool_progress', 'tool_result', 'approval_request', 'undo_window', 'user_interjection', 'notice'])
 
 function start(s: ChatState, turn: string, whole: boolean, now: number, starter: Starter | null = null, since = s.newest): ChatState {
   if (s.live) s = freeze(s, s.live, 'done', '', null)
@@ -169,9 +170,19 @@ function onAck(s: ChatState, e: ChatEvent): ChatState {
   return { ...s, live: { ...s.live, parts: answered(s.live.parts, ask.ask.call_id) } }
 }
 
+// undoing notes what this window chose in an undo window, until the engine says so too.
+export function undoing(s: ChatState, undo: string, action: string | undefined): ChatState {
+  if (!s.live) return s
+  const parts = s.live.parts.map(p => (p.type === 'undo' && p.window.undo_id === undo ? { ...p, answered: action } : p))
+  return { ...s, live: { ...s.live, parts } }
+}
+
+// about says whether a part asks something about a call.
+const about = (p: Part, call: string) => (p.type === 'ask' && p.ask.call_id === call) || (p.type === 'undo' && p.window.call_id === call)
+
 // answered takes the question about a call away; the call goes on.
 function answered(parts: Part[], call: string): Part[] {
-  return parts.filter(p => p.type !== 'ask' || p.ask.call_id !== call).map(p => (p.type === 'tool' && p.id === call && p.state === 'waiting' ? { ...p, state: 'running' as const } : p))
+  return parts.filter(p => !about(p, call)).map(p => (p.type === 'tool' && p.id === call && p.state === 'waiting' ? { ...p, state: 'running' as const } : p))
 }
 
 // answering notes which answer this window gave, until the engine says so too.
@@ -196,6 +207,7 @@ function onPart(parts: Part[], e: ChatEvent, now: number): Part[] {
     case 'tool_progress': return patchTool(parts, e, progress)
     case 'tool_result': return answered(patchTool(parts, e, result), e.call_id ?? '')
     case 'approval_request': return ask(parts, e as unknown as Ask, e.replay ? null : now)
+    case 'undo_window': return undoable(parts, e as unknown as UndoWindow)
     case 'notice': return [...parts, { type: 'note', tone: 'info', text: e.message ?? '', code: e.code }]
   }
   return parts
@@ -233,8 +245,17 @@ function result(t: ToolPart, e: ChatEvent): ToolPart {
 
 function ask(parts: Part[], a: Ask, at: number | null): Part[] {
   if (parts.some(p => p.type === 'ask' && p.ask.approval_id === a.approval_id)) return parts
-  const all = addTool(parts, a.call_id, a.name, a.arguments).map(p => (p.type === 'tool' && p.id === a.call_id ? { ...p, state: 'waiting' as const } : p))
+  const all = waiting(answered(parts, a.call_id), a.call_id, a.name, a.arguments)
   return [...all, { type: 'ask', ask: a, at }]
+}
+
+function undoable(parts: Part[], w: UndoWindow): Part[] {
+  if (parts.some(p => p.type === 'undo' && p.window.undo_id === w.undo_id)) return parts
+  return [...waiting(answered(parts, w.call_id), w.call_id, w.name, {}), { type: 'undo', window: w }]
+}
+
+function waiting(parts: Part[], call: string, name: string, args: unknown): Part[] {
+  return addTool(parts, call, name, args).map(p => (p.type === 'tool' && p.id === call ? { ...p, state: 'waiting' as const } : p))
 }
 
 function onDone(s: ChatState, e: ChatEvent, now: number): ChatState {
@@ -284,14 +305,14 @@ function settleText(parts: Part[], content: string): Part[] {
 
 // close ends what a reply left open.
 function close(parts: Part[]): Part[] {
-  return parts.filter(p => p.type !== 'ask').map(p => (p.type === 'tool' && (p.state === 'running' || p.state === 'waiting') ? { ...p, state: 'stopped' as const } : p))
+  return parts.filter(p => p.type !== 'ask' && p.type !== 'undo').map(p => (p.type === 'tool' && (p.state === 'running' || p.state === 'waiting') ? { ...p, state: 'stopped' as const } : p))
 }
 
 function freeze(s: ChatState, live: Live, end: Ending, messageId: string, e: ChatEvent | null): ChatState {
   const { head, base } = split(s.items, live)
   const item: ReplyItem = {
     kind: 'reply', key: base?.key ?? 't:' + live.turn, ids: [...(base?.ids ?? []), ...(messageId ? [messageId] : [])],
-    parts: merge(base?.parts ?? [], live.parts, messageId), end, sources: e?.sources ?? [], memories: e?.memory_sources ?? [],
+    parts: merge(base?.parts ?? [], live.parts, messageId), end, sources: e?.sources ?? [], memories: e?.memory_sources ?? [], checks: e?.checks ?? [],
     at: base?.at ?? '', local: live.whole ? { tick: s.tick, since: live.since, starter: live.starter } : undefined,
   }
   const keep = item.parts.length > 0 || end !== 'done'
@@ -333,7 +354,7 @@ export function view(s: ChatState): Item[] {
   const { head, base } = split(s.items, s.live)
   const reply: ReplyItem = {
     kind: 'reply', key: base?.key ?? 't:' + s.live.turn, ids: base?.ids ?? [], parts: merge(base?.parts ?? [], s.live.parts), end: null,
-    sources: [], memories: [], at: base?.at ?? '',
+    sources: [], memories: [], checks: [], at: base?.at ?? '',
   }
   // A message that has not been acknowledged and started no turn yet stands before nothing: it is the newest.
   return [...head, reply, ...waiting]

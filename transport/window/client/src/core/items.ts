@@ -1,8 +1,8 @@
 // What a chat looks like: the items on the page, and how stored rows become them.
 
-import type { Approved, Ask, MemorySource, Row, Source } from './wire'
+import type { Approved, Ask, Check, HandOff, MemorySource, Row, Source, UndoWindow } from './wire'
 
-export type ToolState = 'running' | 'waiting' | 'done' | 'failed' | 'declined' | 'stopped'
+export type ToolState = 'running' | 'waiting' | 'done' | 'failed' | 'declined' | 'undone' | 'handed' | 'stopped'
 
 export interface ToolPart {
   type: 'tool'
@@ -17,6 +17,7 @@ export interface ToolPart {
   ms?: number
   approval?: Approved | null
   row?: string // the stored message that made the call
+  resultRow?: string // the stored message that holds the result
 }
 
 // Part is a piece of a reply. row names the stored message it came from.
@@ -25,6 +26,7 @@ export type Part =
   | { type: 'text'; text: string; row?: string }
   | { type: 'steer'; text: string; row?: string }
   | { type: 'ask'; ask: Ask; at: number | null; answered?: string; row?: string }
+  | { type: 'undo'; window: UndoWindow; answered?: string; row?: string }
   | { type: 'note'; tone: 'info' | 'warn' | 'bad'; text: string; code?: string; row?: string }
   | ToolPart
 
@@ -52,6 +54,7 @@ export interface ReplyItem {
   end: Ending | null // null while it is written
   sources: Source[]
   memories: MemorySource[]
+  checks: Check[]
   at: string
   local?: Local
 }
@@ -97,9 +100,16 @@ export function resultState(result: unknown, isError: boolean): ToolState {
   if (result && typeof result === 'object' && !Array.isArray(result)) {
     const r = result as Record<string, unknown>
     if (r.declined === true) return 'declined'
+    if (r.undone === true) return 'undone'
+    if (r.handed_off === true) return 'handed'
     if (typeof r.error === 'string' && r.error !== '') return 'failed'
   }
   return isError ? 'failed' : 'done'
+}
+
+// handOff gives the hand-off a result is, or null.
+export function handOff(result: unknown): HandOff | null {
+  return result && typeof result === 'object' && (result as HandOff).handed_off === true ? (result as HandOff) : null
 }
 
 // parseJSON gives the value of a JSON text, or the text itself.
@@ -119,7 +129,7 @@ export function fold(rows: readonly Row[]): Item[] {
   const open = (row: Row): ReplyItem => {
     if (reply) return reply
     calls = new Map()
-    const fresh: ReplyItem = { kind: 'reply', key: 'm:' + row.id, ids: [], parts: [], end: 'done', sources: [], memories: [], at: row.created_at }
+    const fresh: ReplyItem = { kind: 'reply', key: 'm:' + row.id, ids: [], parts: [], end: 'done', sources: [], memories: [], checks: [], at: row.created_at }
     items.push(fresh)
     return (reply = fresh)
   }
@@ -164,6 +174,7 @@ function foldAssistant(r: ReplyItem, row: Row, calls: Map<string, ToolPart>): vo
   }
   if (row.sources?.length) r.sources = row.sources
   if (row.memory_sources?.length) r.memories = row.memory_sources
+  if (row.checks?.length) r.checks = row.checks
 }
 
 function foldResult(r: ReplyItem, row: Row, calls: Map<string, ToolPart>): void {
@@ -174,6 +185,7 @@ function foldResult(r: ReplyItem, row: Row, calls: Map<string, ToolPart>): void 
     calls.set(part.id, part)
     r.parts.push(part)
   }
+  part.resultRow = row.id
   part.result = parseJSON(row.content)
   part.state = resultState(part.result, false)
   part.approval = row.approval ?? null

@@ -38,6 +38,7 @@ export interface Row {
   sources?: Source[]
   memory_sources?: MemorySource[]
   approval?: Approved | null
+  checks?: Check[]
   created_at: string
 }
 
@@ -46,6 +47,67 @@ export interface Preview {
   title: string
   fields?: { label: string; value: string }[]
   body?: string
+}
+
+// UndoWindow is a call that waits so that it can still be undone.
+export interface UndoWindow {
+  undo_id: string
+  call_id: string
+  name: string
+  seconds: number
+  until: string
+  preview?: Preview | null
+}
+
+// Check is what the engine found a call really did.
+export interface Check {
+  tool: string
+  app?: string
+  action: string
+  ok: boolean
+  detail?: string
+  settled?: boolean
+  message?: string
+}
+
+// HandOff is the result of a call that was prepared for the person to finish.
+export interface HandOff {
+  handed_off: true
+  label?: string
+  title?: string
+  preview?: Preview | null
+  details?: { label: string; value: string }[]
+}
+
+export interface RuleProposal {
+  id: string
+  session_id: string
+  message_id: string
+  said: string
+  rule: string
+  keys: string[]
+  targets: { key: string; app: string; tool: string | null; label: string }[]
+  status: 'pending' | 'accepted' | 'declined'
+}
+
+export interface Grant {
+  id: string
+  tool: string
+  label: string
+  app: string
+  scope: 'task' | 'timed'
+  task_name: string | null
+  risk: string
+  via: string
+  created_at: string
+  expires_at: string | null
+}
+
+export interface ToolApp {
+  id: string
+  display_name: string
+  description: string
+  tools: { name: string; description: string; risk: string }[]
 }
 
 export interface Ask {
@@ -97,6 +159,11 @@ export interface ChatEvent {
   queued?: boolean
   approval_id?: string
   resolved?: boolean
+  undo_id?: string
+  action?: string
+  done?: boolean
+  check?: Check
+  checks?: Check[]
   context_used?: number | null
   context_length?: number | null
   context_percent?: number | null

@@ -1,12 +1,12 @@
 // One open chat: its state, how it is read, and what the person does in it.
 
 import type { App } from '../../app/app.svelte'
-import { type ChatState, answering, apply, failSend, forget, newChat, resent, send, view } from '../../core/chat'
+import { type ChatState, answering, apply, failSend, forget, newChat, resent, send, undoing, view } from '../../core/chat'
 import { exportMarkdown, exportName, replyText } from '../../core/export'
 import type { UserItem } from '../../core/items'
 import { titleOf } from '../../core/list'
 import { rowsRead } from '../../core/reread'
-import type { ChatEvent, ChatRow, Row } from '../../core/wire'
+import type { ChatEvent, ChatRow, Row, RuleProposal } from '../../core/wire'
 import { Refused, call, get, path, saveBlob } from '../../net/api'
 import { Attachments } from './attachments.svelte'
 
@@ -24,6 +24,7 @@ export class Chat {
   gone = $state(false)
   reading = $state(false)
   find = $state('') // the message to go to
+  proposals = $state.raw<RuleProposal[]>([]) // rules it may make of what was said here
   attachments: Attachments
   readonly incognito: boolean
   private limit = FIRST_ROWS
@@ -123,10 +124,13 @@ export class Chat {
 
   // tell says what happened to those who do not see it.
   private tell(e: ChatEvent): void {
+    if (e.type === 'rule_proposal.updated') this.proposed(e.data as unknown as RuleProposal)
+    if (e.type === 'undo.ack' && e.done === false) this.app.toast('It was too late: that had gone already.', 'bad')
     if (e.replay) return
     const name = this.app.name
     if (e.type === 'session') this.app.announce(`${name} is answering.`)
     if (e.type === 'approval_request') this.app.announce(`${name} asks for your permission: ${e.name ?? ''}.`)
+    if (e.type === 'undo_window') this.app.announce('It is sent in a few seconds. Control Z, or the Undo button, stops it.')
     if (e.type !== 'done') return
     const last = this.state.items[this.state.items.length - 1]
     const text = last ? replyText(last) : ''
@@ -154,6 +158,7 @@ export class Chat {
         this.state = rowsRead(this.state, rows, tick, rows.length >= this.limit && this.limit < ALL_ROWS, exact)
         if (!exact && heard) setTimeout(() => this.state.stale && !this.closed && void this.read(), 400)
         this.problem = ''
+        void this.readProposals()
         break
       }
     } catch (e) {
@@ -246,6 +251,38 @@ export class Chat {
     if (this.app.live?.send({ type: 'approval.respond', approval_id: approval, decision })) return
     this.state = answering(this.state, approval, undefined)
     this.app.toast('Not connected: answer again in a moment.', 'bad')
+  }
+
+  undo(id: string, action: 'undo' | 'send_now'): void {
+    this.state = undoing(this.state, id, action)
+    if (this.app.live?.send({ type: 'undo.respond', undo_id: id, action })) return
+    this.state = undoing(this.state, id, undefined)
+    this.app.toast('Not connected: try again at once, or stop the reply.', 'bad')
+  }
+
+  private async readProposals(): Promise<void> {
+    try {
+      this.proposals = await get<RuleProposal[]>(path('api/sessions', this.id, 'rule-proposals'))
+    } catch { /* they are shown with the next event */ }
+  }
+
+  private proposed(p: RuleProposal): void {
+    const others = this.proposals.filter(q => q.id !== p.id)
+    this.proposals = p.status === 'pending' ? [...others, p] : others
+    if (p.status === 'pending') this.app.announce('Make this a rule? ' + p.said)
+  }
+
+  async decide(p: RuleProposal, accept: boolean): Promise<void> {
+    const done = await this.app.attempt(() => call<RuleProposal>('POST', path('api/rule-proposals', p.id), { decision: accept ? 'accept' : 'decline' }))
+    if (done) this.proposed(done)
+    else void this.readProposals()
+  }
+
+  // putBack undoes what a call did to files, or brings back what it moved to the trash.
+  async putBack(id: string): Promise<boolean> {
+    const r = await this.app.attempt(() => call<{ ok: boolean; message?: string; error?: string }>('POST', '/api/timeline/restore', { id }))
+    if (r) this.app.toast(r.ok ? r.message ?? 'Put back.' : r.error ?? 'It could not be put back.', r.ok ? 'info' : 'bad')
+    return r?.ok ?? false
   }
 
   async setModel(model: string | null): Promise<void> {

@@ -130,8 +130,8 @@ export class Chats {
         this.asking.delete(id ?? '')
         break
     }
-    // An answer to this socket alone names the approval, not the chat.
-    if ((id && id === this.open.id) || e.type === 'approval.ack') this.open.hear(e)
+    // An answer to this socket alone names what was answered, not the chat.
+    if ((id && id === this.open.id) || e.type === 'approval.ack' || e.type === 'undo.ack') this.open.hear(e)
     else if (e.type === 'error' && !e.turn_id && e.message) this.app.toast(e.message, 'bad')
   }
 
