@@ -41,6 +41,8 @@ func sentences(text string) []sentence {
 	return list
 }
 
+var quotes = strings.NewReplacer("’", "'", "‘", "'", "“", "", "”", "")
+
 // clauses parts a sentence at its joints. "but" and "instead" stay as the first word, because they end what was said before.
 func clauses(s string) [][]string {
 	var list [][]string
@@ -51,8 +53,7 @@ func clauses(s string) [][]string {
 			now = nil
 		}
 	}
-	for _, w := range strings.Fields(strings.ToLower(s)) {
-		w = strings.NewReplacer("’", "'", "‘", "'", "“", "", "”", "").Replace(w)
+	for _, w := range strings.Fields(strings.ToLower(quotes.Replace(s))) {
 		joint := strings.HasSuffix(w, ",") || strings.HasSuffix(w, ":")
 		w = strings.Trim(w, ",:;.!?\"()[]{}*_`")
 		switch w {

@@ -35,7 +35,7 @@ var (
 // side of looking: what it lets through is weighed by a model, and decided by the person (section 2, "Rules from chat").
 func StandingRule(text string) (said string, ok bool) {
 	var list []string
-	for _, s := range sentences(text) {
+	for _, s := range sentences(ends(text)) {
 		if !s.asks && standingSentence(flat(s.text)) {
 			list = append(list, s.text)
 		}
@@ -44,12 +44,23 @@ func StandingRule(text string) (said string, ok bool) {
 	return said, said != ""
 }
 
+// ends are the beginning and the end of a text that is longer than a person writes: rules stand there, what is pasted between.
+func ends(text string) string {
+	const reach = 4000 // bytes
+	if len(text) <= 2*reach {
+		return text
+	}
+	return strings.ToValidUTF8(text[:reach], "") + "\n" + strings.ToValidUTF8(text[len(text)-reach:], "")
+}
+
 // flat is a sentence in small letters with single spaces and one at each end, without its punctuation.
 func flat(s string) string {
 	return " " + strings.Join(slices.Concat(clauses(s)...), " ") + " "
 }
 
-// joined is flat with the joints kept: clauses drops "and" and the like, which phrases do not need.
+var wishes = strings.NewReplacer(" i don't want you to ", " don't ", " i dont want you to ", " don't ", " i do not want you to ", " don't ", " i never want you to ", " never ", " you never ", " never ", " you don't ", " don't ")
+
+// standingSentence judges one sentence, as flat gives it.
 func standingSentence(f string) bool {
 	if hasPhrase(f, onlyNow) {
 		return false
@@ -60,7 +71,7 @@ func standingSentence(f string) bool {
 	if hasPhrase(f, handMe) {
 		return !hasPhrase(f, []string{"for myself", "about myself", "by myself", "introduce myself"})
 	}
-	wanted := strings.NewReplacer(" i don't want you to ", " don't ", " i dont want you to ", " don't ", " i do not want you to ", " don't ", " i never want you to ", " never ", " you never ", " never ", " you don't ", " don't ").Replace(f)
+	wanted := wishes.Replace(f)
 	if strings.Contains(f, " you never ") && !strings.Contains(f, " ever ") && !strings.Contains(f, " make sure ") && !strings.Contains(f, " want ") {
 		wanted = f
 	}
