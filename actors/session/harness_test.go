@@ -215,7 +215,7 @@ func (h *house) open() {
 	}
 	h.sub = h.bus.Subscribe(bus.SubOptions{ID: "window"})
 	h.chats, err = New(h.sys, Options{Journal: jj, Bus: h.bus, Work: h.work, Models: h.models, Registry: func() *tool.Registry { return reg },
-		Files: h.files, Consent: h.consent, Config: func() *app.Config { return h.cfg }, Marker: tool.NewMarker([]byte("secret")),
+		Files: h.files, Consent: h.consent, Config: h.config, Marker: tool.NewMarker([]byte("secret")),
 		NewID: func() string { return ulid.Make().String() }, Logger: quiet(), SnapshotEvery: 7})
 	if err != nil {
 		h.t.Fatal(err)
@@ -250,6 +250,21 @@ func (h *house) restart() {
 	h.store = next
 	h.open()
 	synctest.Wait()
+}
+
+func (h *house) config() *app.Config { h.mu.Lock(); defer h.mu.Unlock(); return h.cfg }
+
+// set changes the settings while chats may be reading them.
+func (h *house) set(change func(*app.Config)) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	next := h.cfg.Clone()
+	change(next)
+	h.cfg = next
+}
+
+func (h *house) setRules(m map[string]string) {
+	h.set(func(c *app.Config) { c.Tools.Approvals.Rules = m })
 }
 
 func (h *house) did(what string) { h.mu.Lock(); *h.ran = append(*h.ran, what); h.mu.Unlock() }

@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"encoding/json"
 	"strings"
 	"time"
 	"unicode"
@@ -103,11 +102,10 @@ func (j *judgement) evidence() (*look.Evidence, error) {
 		soul, user, memory := j.o.Workspace.Prompt(j.cfg.Memory.WorkspaceBudgetChars)
 		e.Trusted = append(e.Trusted, soul, user, memory)
 	}
-	wrote := written{}
-	calls := map[string]*pb.Call{}
+	wrote := dataWords{}
 	for _, row := range rows {
 		for _, call := range row.Calls {
-			calls[call.Id] = call
+			wrote.add(call.Arguments)
 		}
 		switch {
 		case row.Role == "user" && row.Name == "":
@@ -118,50 +116,34 @@ func (j *judgement) evidence() (*look.Evidence, error) {
 			e.Group = append(e.Group, look.Group{Source: tool.GroupSource(row.Name), Text: row.Content})
 		case row.Role == "tool" && row.Outside != "":
 			e.Outside = append(e.Outside, look.Outside{App: row.Outside, Tool: row.Name, Text: row.Content})
-		case row.Role == "tool":
-			j.trust(&e, wrote, row, calls[row.CallId])
+		case row.Role == "tool" && !row.IsError && j.looksUp(row.Name):
+			e.Trusted = append(e.Trusted, wrote.without(row.Content))
 		}
 	}
 	return look.Prepare(e), nil
 }
 
-// written are the files that calls of this chat wrote: what the model wrote itself vouches for nothing.
-type written map[string]bool
-
-// trust takes a result as a trusted record when it is a look-up's that brings nothing from outside, without what its own
-// arguments put into it: a model must not be able to make a record by asking for one.
-func (j *judgement) trust(e *look.Evidence, wrote written, row *pb.MessageRow, call *pb.Call) {
-	entry, ok := j.reg.Lookup(row.Name)
-	if !ok || call == nil || row.IsError {
-		return
-	}
-	var args map[string]any
-	_ = json.Unmarshal([]byte(call.Arguments), &args)
-	if entry.Tool.Risk > msg.RiskRead || entry.Tool.Internal {
-		for _, v := range args {
-			if s, ok := v.(string); ok && len(s) < 300 {
-				wrote[s] = true
-			}
-		}
-		return
-	}
-	for _, v := range args {
-		if s, ok := v.(string); ok && wrote[s] {
-			return
-		}
-	}
-	e.Trusted = append(e.Trusted, without(row.Content, call.Arguments))
+// looksUp: the tool only reads, so that its results can be records. Those that brought outside content are not asked about.
+func (j *judgement) looksUp(name string) bool {
+	e, ok := j.reg.Lookup(name)
+	return ok && e.Tool.Risk == msg.RiskRead && !e.Tool.Internal
 }
 
-// without blanks the words of text that carry data (an address, a number) and stand in the arguments too.
-func without(text, arguments string) string {
-	asked := map[string]bool{}
+// dataWords are the addresses, numbers and the like that a model wrote into its calls so far. A later record of them vouches for
+// nothing: a model must not be able to make one by asking for it, or by writing it down and reading it.
+type dataWords map[string]bool
+
+func (d dataWords) add(arguments string) {
 	for _, w := range strings.FieldsFunc(strings.ToLower(arguments), separates) {
 		if carries(w) {
-			asked[w] = true
+			d[w] = true
 		}
 	}
-	if len(asked) == 0 {
+}
+
+// without blanks them in a text.
+func (d dataWords) without(text string) string {
+	if len(d) == 0 {
 		return text
 	}
 	var b strings.Builder
@@ -175,7 +157,7 @@ func without(text, arguments string) string {
 			end = len(text) - start
 		}
 		b.WriteString(text[:start])
-		if w := text[start : start+end]; !carries(w) || !asked[strings.ToLower(w)] {
+		if w := text[start : start+end]; !carries(w) || !d[strings.ToLower(w)] {
 			b.WriteString(w)
 		}
 		text = text[start+end:]

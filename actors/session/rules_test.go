@@ -112,7 +112,7 @@ func TestRulesHoldAtOnce(t *testing.T) {
 	})
 }
 
-// a call that is handed over does not run; its result says so and lists what was prepared.
+// a call that is handed over does not run; its result says so and shows what was prepared.
 func TestHandOff(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *house) {
 		h.cfg.Tools.Approvals.Mode = "off"
@@ -122,11 +122,12 @@ func TestHandOff(t *testing.T) {
 		h.wait(3 * time.Second)
 		r := h.last("tool_result")
 		res := r["result"].(map[string]any)
-		if r["is_error"] != false || res["handed_off"] != true || len(*h.ran) != 0 || !strings.HasPrefix(res["message"].(string), "NOT DONE by Sentient: ") || res["preview"] != nil {
+		if r["is_error"] != false || res["handed_off"] != true || len(*h.ran) != 0 || !strings.HasPrefix(res["message"].(string), "NOT DONE by Sentient: ") || res["details"] != nil {
 			t.Fatalf("%v", r)
 		}
-		if d := res["details"].([]any)[0].(map[string]any); d["label"] != "to" || d["value"] != "sam@example.com" {
-			t.Fatalf("%v", d)
+		p := res["preview"].(map[string]any)
+		if f := p["fields"].([]any)[0].(map[string]any); p["kind"] != "email" || f["label"] != "To" || f["value"] != "sam@example.com" {
+			t.Fatalf("%v", p)
 		}
 	})
 }

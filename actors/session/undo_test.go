@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"sentient/actors/msg"
+	"sentient/runtime/app"
 	"sentient/storage/table"
 	"sentient/transport/pretend"
 )
@@ -15,8 +16,8 @@ func inWorld(t *testing.T, fn func(*testing.T, *house)) {
 	t.Helper()
 	inHouseWith(t, func(h *house) {
 		h.world = pretend.New(pretend.Demo(), "")
-		h.cfg.Tools.Approvals.Mode = "off"
-		h.cfg.Tools.Approvals.UndoSeconds = 10
+		h.set(func(c *app.Config) { c.Tools.Approvals.Mode = "off" })
+		h.set(func(c *app.Config) { c.Tools.Approvals.UndoSeconds = 10 })
 	}, fn)
 }
 
@@ -160,7 +161,7 @@ func TestRulesAtTheEndOfTheWindow(t *testing.T) {
 		for _, now := range []bool{false, true} {
 			inWorld(t, func(t *testing.T, h *house) {
 				_, undo := h.sendMail()
-				h.cfg.Tools.Approvals.Rules = map[string]string{"mail": c.rule}
+				h.setRules(map[string]string{"mail": c.rule})
 				if now {
 					h.chats.Undo(t.Context(), undo, "send_now")
 				}
@@ -201,13 +202,13 @@ func TestRulesAtTheEndOfTheWindow(t *testing.T) {
 // A-900: a yes already given to the call is not asked again, whatever became of the rule.
 func TestAYesBeforeTheWindow(t *testing.T) {
 	inWorld(t, func(t *testing.T, h *house) {
-		h.cfg.Tools.Approvals.Mode = "ask"
+		h.set(func(c *app.Config) { c.Tools.Approvals.Mode = "ask" })
 		h.models.next(calls(toolCall("c1", "mail_send", mailToPriya)), say("Done."))
 		h.send(msg.Send{Text: "Email priya@example.com that Friday at 1 works"})
 		h.wait(time.Second)
 		h.chats.Answer(t.Context(), h.last("approval_request")["approval_id"].(string), "allow", "")
 		h.wait(time.Second)
-		h.cfg.Tools.Approvals.Rules = map[string]string{"mail": "ask"}
+		h.setRules(map[string]string{"mail": "ask"})
 		h.wait(15 * time.Second)
 		if h.count("approval_request") != 1 || h.count("undo_window") != 1 || h.effects("email") != 1 {
 			t.Fatal(h.kinds())
@@ -228,7 +229,7 @@ func TestWhatNeverWaits(t *testing.T) {
 		{"code_run", `{"code":"1"}`, "desktop", 10, false}, {"mail_trash", `{"id":"m1"}`, "desktop", 10, false},
 	} {
 		inWorld(t, func(t *testing.T, h *house) {
-			h.cfg.Tools.Approvals.UndoSeconds = c.seconds
+			h.set(func(cfg *app.Config) { cfg.Tools.Approvals.UndoSeconds = c.seconds })
 			h.models.next(calls(toolCall("c1", c.tool, c.args)), say("Done."))
 			h.send(msg.Send{Text: "Do it: email priya@example.com, buy bread for $20, unlock the front door", Channel: c.channel})
 			h.wait(time.Second)
@@ -256,3 +257,7 @@ func TestAWindowIsShownAgain(t *testing.T) {
 		}
 	})
 }
+
+func demoScene() pretend.Scene { return pretend.Demo() }
+
+func newWorld(s pretend.Scene) *pretend.World { return pretend.New(s, "") }

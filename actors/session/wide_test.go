@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sentient/actors/msg"
+	"sentient/runtime/app"
 )
 
 // fakeConsent keeps what answers leave outside the chat; it can be told to fail.
@@ -61,7 +62,7 @@ func (h *house) answer(decision string) error {
 // covers a second call of the same answer at once.
 func TestAllowTimed(t *testing.T) {
 	withConsent(t, func(t *testing.T, h *house, f *fakeConsent) {
-		h.cfg.Tools.Approvals.GrantMinutes = 30
+		h.set(func(c *app.Config) { c.Tools.Approvals.GrantMinutes = 30 })
 		h.models.next(calls(toolCall("c1", "mail_send", `{"to":"sam"}`), toolCall("c2", "mail_send", `{"to":"kim"}`)), say("Sent."))
 		h.send(msg.Send{Text: "Send both."})
 		h.wait(time.Second)
@@ -121,7 +122,7 @@ func TestAllowAlways(t *testing.T) {
 func TestNoClientWidens(t *testing.T) {
 	for _, d := range []string{"allow_always", "allow_timed", "allow_session", "allow_task"} {
 		withConsent(t, func(t *testing.T, h *house, f *fakeConsent) {
-			h.cfg.Tools.Approvals.Mode = "off"
+			h.set(func(c *app.Config) { c.Tools.Approvals.Mode = "off" })
 			h.models.next(calls(toolCall("c1", "mail_read", `{"url":"https://example.com/a"}`)), calls(toolCall("c2", "mail_send", `{}`)), calls(toolCall("c3", "mail_send", `{}`)), say("ok"))
 			h.send(msg.Send{Text: "Read, then send."})
 			h.wait(2 * time.Second)
@@ -138,7 +139,7 @@ func TestNoClientWidens(t *testing.T) {
 // A-928: what a call of the same answer brings in does not change the others; the next answer's calls it does.
 func TestSameRound(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *house) {
-		h.cfg.Tools.Approvals.Mode = "off"
+		h.set(func(c *app.Config) { c.Tools.Approvals.Mode = "off" })
 		h.models.next(calls(toolCall("c1", "mail_read", `{"url":"https://example.com/a"}`), toolCall("c2", "mail_send", `{}`)), calls(toolCall("c3", "mail_send", `{}`)), say("ok"))
 		h.send(msg.Send{Text: "Read and send."})
 		h.wait(4 * time.Second)
@@ -199,11 +200,11 @@ func TestGroupMembers(t *testing.T) {
 // A-110: right before it runs the gate is asked once more, on what will really run. Here the tool's own risk rises in between.
 func TestTheGateRightBeforeTheEffect(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *house) {
-		h.cfg.Tools.Approvals.Rules = map[string]string{"mail_send": "allow"}
+		h.setRules(map[string]string{"mail_send": "allow"})
 		h.models.next(calls(toolCall("c1", "look", `{}`), toolCall("c2", "mail_send", `{}`)), say("ok"))
 		h.send(msg.Send{Text: "Look and send."})
 		h.wait(500 * time.Millisecond) // while the look-up runs
-		h.cfg.Tools.Approvals.Rules = map[string]string{"mail_send": "never"}
+		h.setRules(map[string]string{"mail_send": "never"})
 		h.wait(3 * time.Second)
 		if strings.Join(*h.ran, ",") != "look begins,look done" {
 			t.Fatal(*h.ran)

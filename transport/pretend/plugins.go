@@ -164,7 +164,7 @@ func (w *World) contactsApp() msg.Plugin {
 					list = append(list, map[string]string{"name": name, "email": address})
 				}
 			}
-			return map[string]any{"contacts": list}, nil
+			return map[string]any{"asked": text(args, "name"), "contacts": list}, nil
 		})})
 }
 
