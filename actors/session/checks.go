@@ -82,9 +82,9 @@ func checksOf(row *pb.MessageRow) []msg.OutcomeCheck {
 }
 
 // keepCopies keeps copies of the files a call may change; what it returns ends that.
-func (o *Options) keepCopies(ctx context.Context, e tool.Entry, x *msg.Call) (finish func()) {
+func (o *Options) keepCopies(e tool.Entry, x *msg.Call) (finish func()) {
 	if o.Snapshots == nil || e.Tool.TouchesFn == nil || x.Incognito {
 		return func() {}
 	}
-	return o.Snapshots.Guard(ctx, x, e.Tool.TouchesFn(x.Args, x))
+	return o.Snapshots.Guard(x, e.Tool.TouchesFn(x.Args, x))
 }

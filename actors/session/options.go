@@ -65,7 +65,7 @@ type Consent interface {
 
 // Snapshots keeps copies of files before code changes them.
 type Snapshots interface {
-	Guard(ctx context.Context, x *msg.Call, names []string) (finish func())
+	Guard(x *msg.Call, names []string) (finish func())
 }
 
 // Options of the room.

@@ -37,7 +37,11 @@ const (
 )
 
 func (a *actor) spec(id, label string, onPanic func(error)) work.Spec {
-	return work.Spec{ID: id, Owner: string(stream(a.chat.id)), Origin: work.User, Label: label, OnPanic: onPanic}
+	return runSpec(a.chat.id, id, label, onPanic)
+}
+
+func runSpec(session, id, label string, onPanic func(error)) work.Spec {
+	return work.Spec{ID: id, Owner: string(stream(session)), Origin: work.User, Label: label, OnPanic: onPanic}
 }
 
 func (a *actor) callModel(e callModel) {
@@ -197,8 +201,10 @@ func knownKind(p msg.ToolProgress) msg.ToolProgress {
 func (a *actor) callContext(turn string, r agent.CallRun) *msg.Call {
 	s := a.chat.state
 	limit := 0
-	if choice, ok := a.chat.turn.Choice(); ok {
-		limit = choice.ResultLimit
+	if a.chat.turn != nil {
+		if choice, ok := a.chat.turn.Choice(); ok {
+			limit = choice.ResultLimit
+		}
 	}
 	return &msg.Call{ID: r.Call.ID, Tool: r.Call.Name, Session: a.chat.id, Turn: turn, Channel: s.Channel, Origin: "user",
 		Incognito: s.Incognito, Memory: !s.Incognito || a.o.Config().Chat.IncognitoUsesMemory, ResultLimit: limit}
@@ -221,7 +227,7 @@ func (o *Options) perform(ctx context.Context, g gate, r agent.CallRun, x *msg.C
 	if no, held := g.stops(e, r, x); held {
 		return no
 	}
-	finish := o.keepCopies(ctx, e, x)
+	finish := o.keepCopies(e, x)
 	result, err := e.Tool.Run(ctx, x)
 	finish()
 	var out agent.Outcome

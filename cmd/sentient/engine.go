@@ -21,6 +21,7 @@ import (
 	"sentient/actors/notify"
 	"sentient/actors/plans"
 	"sentient/actors/session"
+	"sentient/actors/snapshots"
 	"sentient/actors/tool"
 	"sentient/actors/usage"
 	"sentient/actors/workspace"
@@ -30,6 +31,7 @@ import (
 	"sentient/runtime/work"
 	"sentient/storage/blob"
 	"sentient/storage/journal"
+	"sentient/storage/keep"
 	"sentient/storage/memstore"
 	"sentient/storage/pebblestore"
 	"sentient/transport/claude"
@@ -71,6 +73,7 @@ type engine struct {
 	near     *nearness
 	chats    *session.Service
 	grants   *grants.Service
+	kept     *snapshots.Service
 	config   *config.Service
 	queue    *modelqueue.Service
 	computer *hardware.Detector
@@ -243,9 +246,12 @@ func (e *engine) openRooms(context.Context) error {
 	if e.grants, err = grants.New(e.actors, grants.Options{Journal: e.journal}); err != nil {
 		return err
 	}
+	if err = e.openSnapshots(ids.next); err != nil {
+		return err
+	}
 	e.chats, err = session.New(e.actors, session.Options{Journal: e.journal, Bus: e.bus, Work: e.work, Models: modelsOf{e.models, ids.next, e.queue, e.live}, Registry: e.registry.get,
 		Files: filesOf{e.blobs, e.files, e.log}, Workspace: promptOf{space, e.live, e.log}, Config: e.live.Get,
-		Consent: consentOf{e.grants, e.config, e.registry.get, time.Now}, Count: e.count, Marker: tool.NewMarker(key), Similarity: e.near.similarity, NewID: ids.next, Logger: e.log})
+		Consent: consentOf{e.grants, e.config, e.registry.get, time.Now}, Snapshots: guardOf{e.kept, e.blobs}, Count: e.count, Marker: tool.NewMarker(key), Similarity: e.near.similarity, NewID: ids.next, Logger: e.log})
 	if err != nil {
 		return err
 	}
@@ -255,6 +261,20 @@ func (e *engine) openRooms(context.Context) error {
 	e.later("search", e.finder.close)
 	e.watchHealth()
 	return e.chats.Settle()
+}
+
+// openSnapshots also ends what a crash left of guarded calls, before any new call is guarded.
+func (e *engine) openSnapshots(newID func() string) error {
+	store, err := keep.Open(e.home.Snapshots())
+	if err != nil {
+		return err
+	}
+	e.kept, err = snapshots.New(e.actors, snapshots.Options{Journal: e.journal, Store: store, NewID: newID, Logger: e.log,
+		Config: func() app.ToolsSnapshots { return e.live.Get().Tools.Snapshots }})
+	if err != nil {
+		return err
+	}
+	return e.kept.Repair(context.Background())
 }
 
 func (e *engine) openGateway(context.Context) error {
@@ -269,7 +289,7 @@ func (e *engine) openGateway(context.Context) error {
 func (e *engine) gatewayOptions(token string) edge.Options {
 	return edge.Options{Version: version, Token: token, Logger: e.log, Bus: e.bus, Log: e.journal, Chats: chatsOf{e.chats, e.finder, e.notices}, Consent: consentRoutes{e.grants, e.chats},
 		Config: configOf{e.config}, Onboarding: configOf{e.config}, Files: e.blobs, Attached: e.chats.Attached, Tools: e.registry,
-		Models: modelRoutes{e.models, e.config, e.queue, e.live}, Queue: queueOf{e.queue}, Setup: setupOf{e}, Secrets: secretsOf{e.keys, e.models, e.plans}, Plans: plansOf{e}, Usage: usageOf{e}, Notices: e.notices, Home: homeOf{e}, Stop: stopOf{}, Window: window.FS(),
+		Models: modelRoutes{e.models, e.config, e.queue, e.live}, Queue: queueOf{e.queue}, Setup: setupOf{e}, Secrets: secretsOf{e.keys, e.models, e.plans}, Plans: plansOf{e}, Usage: usageOf{e}, Notices: e.notices, Timeline: timelineOf{e.chats, e.kept}, Home: homeOf{e}, Stop: stopOf{}, Window: window.FS(),
 		OnPresence: e.presence}
 }
 
@@ -287,6 +307,7 @@ func (e *engine) serve(ctx context.Context, ln net.Listener) error {
 	run(e.queue.Serve)
 	run(e.near.serve)
 	run(e.finder.follow)
+	run(e.kept.Serve)
 	run(func(context.Context) { e.journal.Release() })
 	err := e.gateway.Serve(ctx, ln)
 	helpers.Wait()

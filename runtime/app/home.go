@@ -60,6 +60,7 @@ func (h Home) Files() string      { return filepath.Join(h.Dir, "files") }
 func (h Home) Workspace() string  { return filepath.Join(h.Dir, "workspace") }
 func (h Home) Skills() string     { return filepath.Join(h.Dir, "skills") }
 func (h Home) Models() string     { return filepath.Join(h.Dir, "models") }
+func (h Home) Snapshots() string  { return filepath.Join(h.Dir, "snapshots") }
 func (h Home) Browser() string    { return filepath.Join(h.Dir, "browser") }
 func (h Home) Sandbox() string    { return filepath.Join(h.Dir, "sandbox") }
 func (h Home) TLS() string        { return filepath.Join(h.Dir, "tls") }

@@ -38,6 +38,7 @@ type Options struct {
 	Plans      Plans
 	Usage      Usage
 	Notices    Notifications
+	Timeline   Timeline
 	Home       Home
 	Stop       Stopper
 	OnPresence func(inApp bool) // called in order when "any window is in front" changes; must not block

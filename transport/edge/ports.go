@@ -166,6 +166,12 @@ type Usage interface {
 	KeepGoing(ctx context.Context) (any, error)
 }
 
+// Timeline is what can be put back. Its answers are the contract's objects.
+type Timeline interface {
+	// Restore puts back what an item changed. Errors: a msg.Conflict fault.
+	Restore(ctx context.Context, id string) (any, error)
+}
+
 // Home answers what a window needs at launch.
 type Home interface {
 	// Bootstrap is the contract's object of GET /api/bootstrap.

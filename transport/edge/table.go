@@ -59,6 +59,9 @@ func table(o *Options) []Route {
 		{o.Tools != nil, []Route{
 			{Method: "GET", Path: "/api/tools", Rights: Gateway, Section: "2", handle: (*Server).tools},
 		}},
+		{o.Timeline != nil, []Route{
+			{Method: "POST", Path: "/api/timeline/restore", Rights: Gateway, Section: "21", Timeout: 5 * time.Minute, handle: (*Server).restoreItem},
+		}},
 		{o.Usage != nil, []Route{
 			{Method: "GET", Path: "/api/usage", Rights: Gateway, Section: "2", handle: (*Server).usage},
 			{Method: "GET", Path: "/api/usage/cost", Rights: Gateway, Section: "2", handle: (*Server).usageCost},

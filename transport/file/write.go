@@ -49,6 +49,8 @@ type Written struct {
 	Saved string `json:"saved"` // the name in the files folder
 	Path  string `json:"path"`  // on this computer
 	Bytes int    `json:"bytes"`
+
+	Replaced bool `json:"replaced,omitempty"` // a file of that name was there
 }
 
 func (f *Files) writeTool() msg.Tool {
@@ -70,15 +72,17 @@ func (f *Files) writeTool() msg.Tool {
 			if real, err := f.o.Folder.Resolve(name); err == nil && brought(real) {
 				return nil, errors.New("this is a file that the user attached, and it is not written over: save yours under another name, e.g. in notes/")
 			}
+			_, none := f.o.Folder.Stat(name)
 			if _, err := f.o.Folder.Save(name, strings.NewReader(content), maxWrite); err != nil {
 				return nil, err
 			}
-			return Written{Saved: name, Path: filepath.Join(f.o.Folder.Dir(), filepath.FromSlash(name)), Bytes: len(content)}, nil
+			return Written{Saved: name, Path: filepath.Join(f.o.Folder.Dir(), filepath.FromSlash(name)), Bytes: len(content), Replaced: none == nil}, nil
 		},
 		DescribeFn: func(args map[string]any, _ *msg.Call) (msg.Description, error) {
 			return msg.Description{Target: text(args, "name")}, nil
 		},
-		Verify: f.verify,
+		Verify:    f.verify,
+		TouchesFn: func(args map[string]any, _ *msg.Call) []string { return []string{text(args, "name")} },
 	}
 }
 

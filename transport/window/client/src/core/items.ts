@@ -192,5 +192,6 @@ function foldResult(r: ReplyItem, row: Row, calls: Map<string, ToolPart>): void 
 }
 
 function markText(row: Row): string {
-  return row.name === 'trusted' ? 'You said this chat can be trusted again.' : 'Something happened in this chat.'
+  const TEXTS: Record<string, string> = { trusted: 'You said this chat can be trusted again.', restoring: 'You asked to bring something back.', restored: 'Brought back.' }
+  return TEXTS[row.name ?? ''] ?? 'Something happened in this chat.'
 }
