@@ -11,7 +11,7 @@ WINDOW := transport/window/client
 WINDOW_BUILT := transport/window/dist/index.html
 CHROMIUM ?= $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
 
-.PHONY: help run build test check bench fmt proto go prices clean e2e
+.PHONY: help run build test check bench fmt proto go prices clean e2e demo
 
 help: ## what can be made
 	@grep -hE '^[a-z0-9]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9]+):.*## /  make \1\t/' | expand -t 16
@@ -55,7 +55,7 @@ else
 	@echo "Node.js is not installed (https://nodejs.org), so the window's tests were left out."
 endif
 
-e2e: build ## drive the window in a real Chromium against the real engine
+e2e: build bin/sentient-demo ## drive the window in a real Chromium against the real engine
 ifneq ($(CHROMIUM),)
 	cd $(WINDOW) && CHROMIUM=$(CHROMIUM) npm run e2e
 else
@@ -64,7 +64,7 @@ endif
 
 check: go ## formatting, vet, static analysis, import rules, package docs
 	@bad=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$bad" ] || { echo "not formatted (make fmt):"; echo "$$bad"; exit 1; }
-	$(GO) vet ./...
+	$(GO) vet ./... && $(GO) vet -tags demo ./cmd/sentient
 	$(GO) run $(STATICCHECK) ./...
 	$(GO) test -count=1 -run 'TestImports|TestPackageDocs' .
 
@@ -85,3 +85,10 @@ prices: ## fetch today's prices of cloud models (needs npm and node)
 
 clean: ## remove what was built
 	rm -rf bin
+
+bin/sentient-demo: FORCE
+	@$(GO) build -tags demo -o $@ ./cmd/sentient
+FORCE:
+
+demo: build bin/sentient-demo ## an engine with a pretend world to act on (mail, a shop, a door), in a home that is thrown away
+	@SENTIENT_HOME=$$(mktemp -d)/home bin/sentient-demo serve --open --port 0

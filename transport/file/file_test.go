@@ -253,7 +253,7 @@ func TestListAndWrite(t *testing.T) {
 	}
 	a := map[string]any{"name": "notes/a.txt", "content": "one\r\ntwo é"}
 	got, err := write.Run(ctx, &msg.Call{Args: a})
-	if err != nil || got != (Written{Saved: "notes/a.txt", filepath.Join(folder.Dir(), Path: "notes/a.txt"), Bytes: 11}) {
+	if err != nil || got != (Written{Saved: "notes/a.txt", Path: filepath.Join(folder.Dir(), "notes/a.txt"), Bytes: 11}) {
 		t.Fatal(got, err)
 	}
 	if o, err := write.Verify(ctx, map[string]any{"name": "notes/a.txt", "content": "one\ntwo é"}, got, nil); err != nil || !o.OK {

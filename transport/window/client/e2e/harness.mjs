@@ -11,6 +11,7 @@ import { startModel } from './model.mjs'
 const here = dirname(fileURLToPath(import.meta.url))
 export const root = resolve(here, '../../../..')
 const bin = process.env.SENTIENT_BIN ?? join(root, 'bin/sentient')
+const demo = process.env.SENTIENT_DEMO_BIN ?? join(root, 'bin/sentient-demo') // with a pretend world to act on
 const browserPath = process.env.CHROMIUM ?? ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(p => existsSync(p))
 
 export const TOKEN = 'token-for-the-window-tests'
@@ -33,12 +34,15 @@ export async function eventually(what, ok, ms = 30_000) {
 }
 
 export class Engine {
-  constructor(home) { this.home = home }
+  constructor(home, program = bin) {
+    this.home = home
+    this.program = program
+  }
 
   async start(port = 0) {
     rmSync(join(this.home, 'engine-discovery.json'), { force: true })
     this.log = ''
-    this.child = spawn(bin, ['serve', '--port', String(port)], { env: { ...process.env, SENTIENT_HOME: this.home, HOME: this.home, SENTIENT_GATEWAY_TOKEN: TOKEN, DBUS_SESSION_BUS_ADDRESS: '' } })
+    this.child = spawn(this.program, ['serve', '--port', String(port)], { env: { ...process.env, SENTIENT_HOME: this.home, HOME: this.home, SENTIENT_GATEWAY_TOKEN: TOKEN, DBUS_SESSION_BUS_ADDRESS: '' } })
     this.child.stdout.on('data', d => { this.log += d })
     this.child.stderr.on('data', d => { this.log += d })
     this.ended = new Promise(r => this.child.on('exit', r))
@@ -85,12 +89,12 @@ export async function closeBrowser() {
 }
 
 // world starts a model, an engine that uses it, and a browser; t ends them.
-export async function world(t, { onboarded = true, config = '' } = {}) {
+export async function world(t, { onboarded = true, config = '', pretend = false } = {}) {
   const home = mkdtempSync(join(tmpdir(), 'sentient-window-'))
   const model = await startModel()
   writeFileSync(join(home, 'config.yaml'), `assistant:\n  onboarding_complete: ${onboarded}\n  user_name: ${onboarded ? 'Maya' : '""'}\nchat:\n  auto_title: false\nui:\n  theme: light\n` +
     `models:\n  roles:\n    primary: lm_studio/test\n    fast: lm_studio/test\n  providers:\n    lm_studio:\n      api_base: ${model.url}/v1\n${config}`)
-  const engine = await new Engine(home).start()
+  const engine = await new Engine(home, pretend ? demo : bin).start()
   const contexts = []
   const problems = []
   t.after(async () => {
