@@ -57,8 +57,12 @@ type crashPoint struct {
 // TestCrashAnywhere cuts the power before every write-like call, keeping none, half or all of what was not synced: all that
 // was acknowledged is there, nothing is half applied, and the work goes on.
 func TestCrashAnywhere(t *testing.T) {
-	for _, unsynced := range []int{0, 50, 100} {
-		t.Run(fmt.Sprint(unsynced, "%"), func(t *testing.T) {
+	for _, unsynced := range []int{0, 50, 100, onlyWitness} {
+		name := fmt.Sprint(unsynced, "%")
+		if unsynced == onlyWitness {
+			name = "only the witness"
+		}
+		t.Run(name, func(t *testing.T) {
 			points := crashRun(t, unsynced)
 			if len(points) < 100 {
 				t.Fatalf("only %d crash points", len(points))
@@ -71,6 +75,31 @@ func TestCrashAnywhere(t *testing.T) {
 			t.Logf("%d crash points", len(points))
 		})
 	}
+}
+
+// onlyWitness: nothing unsynced is kept but the witness, all of it. If the witness ever ran ahead of what is synced, the store
+// would be refused.
+const onlyWitness = -1
+
+// keepWitness writes the witness through to the clone.
+func keepWitness(from, to *vfs.MemFS) error {
+	src, err := from.Open("store/witness")
+	if err != nil {
+		return nil // not made yet
+	}
+	defer src.Close()
+	b, err := io.ReadAll(src)
+	if err != nil {
+		return err
+	}
+	dst, err := to.OpenReadWrite("store/witness", vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return err
+	}
+	if _, err := dst.WriteAt(b, 0); err != nil {
+		return err
+	}
+	return dst.Close()
 }
 
 func crashRun(t *testing.T, unsynced int) (points []crashPoint) {
@@ -89,7 +118,12 @@ func crashRun(t *testing.T, unsynced int) (points []crashPoint) {
 			return nil
 		}
 		acked := p.Acked.Load() // before the clone: what is acknowledged by now must be in it
-		fs := mem.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: unsynced, RNG: rng})
+		fs := mem.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: max(0, unsynced), RNG: rng})
+		if _, err := fs.Stat("store"); unsynced == onlyWitness && err == nil {
+			if err := keepWitness(mem, fs); err != nil {
+				t.Error(err)
+			}
+		}
 		points = append(points, crashPoint{fs, fmt.Sprint(op.Kind, " ", op.Path), acked, p.Sent.Load()})
 		return nil
 	})
@@ -139,38 +173,63 @@ func checkPoint(p crashPoint) error {
 	return err
 }
 
-// TestTornRecord cuts bytes off the end of the log: the last step goes as a whole or stays as a whole.
+// TestTornRecord cuts bytes off the end of the log: a step that was not confirmed goes as a whole or stays as a whole, and
+// one that was confirmed is missed.
 func TestTornRecord(t *testing.T) {
 	src := filepath.Join(t.TempDir(), "store")
 	c := mustOpen(t, nil, src)
 	var p storagetest.Progress
+	if err := storagetest.Work(c, 19, &p); err != nil {
+		t.Fatal(err)
+	}
+	witness := filepath.Join(t.TempDir(), "witness")
+	if err := copyFile(filepath.Join(src, "witness"), witness); err != nil { // as it is while step 20 is being synced
+		t.Fatal(err)
+	}
 	if err := storagetest.Work(c, 20, &p); err != nil {
 		t.Fatal(err)
 	}
-	dirs := map[int]string{}
-	for _, cut := range []int{0, 1, 7, 11, 100, 700} {
-		dirs[cut] = filepath.Join(t.TempDir(), "store")
-		copyDir(t, src, dirs[cut]) // as a kill would leave it
+	cuts := []int{0, 1, 7, 11, 100, 700}
+	dirs := map[int][2]string{}
+	for _, cut := range cuts {
+		for i := range 2 {
+			d := dirs[cut]
+			d[i] = filepath.Join(t.TempDir(), "store")
+			dirs[cut] = d
+			copyDir(t, src, d[i]) // as a kill would leave it
+		}
 	}
 	mustClose(t, c)
-	for cut, dir := range dirs {
-		path := newestLog(t, dir)
-		info, err := os.Stat(path)
-		if err != nil {
+	for _, cut := range cuts {
+		for _, dir := range dirs[cut] {
+			path := newestLog(t, dir)
+			info, err := os.Stat(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Truncate(path, info.Size()-int64(cut)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		unconfirmed, confirmed := dirs[cut][0], dirs[cut][1]
+		if err := copyFile(witness, filepath.Join(unconfirmed, "witness")); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.Truncate(path, info.Size()-int64(cut)); err != nil {
-			t.Fatal(err)
-		}
-		c := mustOpen(t, nil, dir)
 		want := uint64(20)
 		if cut > 0 {
 			want = 19
+			mustRefuse(t, confirmed, "log")
+			if err := os.Remove(filepath.Join(confirmed, "witness")); err != nil { // the way on that the refusal names
+				t.Fatal(err)
+			}
 		}
-		if k, err := storagetest.Verify(c, want, want); err != nil {
-			t.Errorf("%d bytes cut: %d steps, %v", cut, k, err)
+		for _, dir := range []string{unconfirmed, confirmed} {
+			c := mustOpen(t, nil, dir)
+			if k, err := storagetest.Verify(c, want, want); err != nil {
+				t.Errorf("%d bytes cut: %d steps, %v", cut, k, err)
+			}
+			mustClose(t, c)
 		}
-		mustClose(t, c)
 	}
 }
 
@@ -226,7 +285,7 @@ func TestUnborn(t *testing.T) {
 		name   string
 		remove string // which of a good store's files a crash kept from the disk
 		opens  bool
-	}{{"without tables and log", ".sst,.log,MANIFEST-", true}, {"with a table", "MANIFEST-", false}} {
+	}{{"without tables and log", ".sst,.log,MANIFEST-,witness", true}, {"with a table", "MANIFEST-", false}} {
 		t.Run(test.name, func(t *testing.T) {
 			dir := strings.ReplaceAll(test.name, " ", "-")
 			if _, err := vfs.Clone(fs, fs, "full", dir); err != nil {

@@ -10,11 +10,12 @@ import (
 
 // errForgotten: Pebble reads a damaged end of its manifest as the end, so a store could come up empty and its tables would be
 // removed as left over. Every store that was ever used holds records, so an empty one beside tables is damage.
-var errForgotten = errors.New("it names none of the tables that are there. Nothing was removed; put a backup of the store folder in its place")
+var errForgotten = errors.New("the list of the store's files is empty")
 
 // keeper is the file system on which nothing that holds data is removed before the store was found to be whole.
 type keeper struct {
 	vfs.FS
+	witness *witness
 
 	mu    sync.Mutex
 	whole bool
@@ -23,6 +24,15 @@ type keeper struct {
 
 // Unwrap implements vfs.FS.
 func (k *keeper) Unwrap() vfs.FS { return k.FS }
+
+// Create implements vfs.FS. The witness follows what is written to the list of files.
+func (k *keeper) Create(path string, category vfs.DiskWriteCategory) (vfs.File, error) {
+	f, err := k.FS.Create(path, category)
+	if err != nil {
+		return nil, err
+	}
+	return k.witness.watch(path, f), nil
+}
 
 // Remove implements vfs.FS.
 func (k *keeper) Remove(path string) error {

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"syscall"
 
@@ -20,11 +19,12 @@ import (
 
 // Store implements journal.Engine.
 type Store struct {
-	db    *pebble.DB
-	gate  *gate
-	lock  *pebble.Lock
-	space *space
-	kept  *keeper
+	db      *pebble.DB
+	gate    *gate
+	lock    *pebble.Lock
+	space   *space
+	kept    *keeper
+	witness *witness
 
 	closeOnce sync.Once
 	closeErr  error
@@ -40,8 +40,8 @@ type removeNow struct {
 }
 type keepsMark struct{ pebble.ArchiveCleaner }
 
-// Open opens or makes the store in o.Dir. Errors: *journal.HeldError, journal.ErrFull, and what the disk says.
-// Compactions wait until Release.
+// Open opens or makes the store in o.Dir. Errors: *journal.HeldError, *journal.StoreError, *journal.NewerError,
+// journal.ErrFull, and what the disk says. Compactions wait until Release.
 func Open(o Options) (*Store, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -54,24 +54,63 @@ func Open(o Options) (*Store, error) {
 	if err != nil {
 		return nil, heldError(o.Dir, err)
 	}
-	s := &Store{gate: newGate(), lock: lock, space: newSpace(o), kept: &keeper{FS: o.FS}}
+	s := &Store{lock: lock, space: newSpace(o), witness: callWitness(o)}
+	s.kept = &keeper{FS: o.FS, witness: s.witness}
 	s.space.keepBallast()
+	if err := s.open(o); err != nil {
+		_ = lock.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// open opens Pebble between two looks: at the files before, which changes nothing, and at what they came to after.
+func (s *Store) open(o Options) (err error) {
+	if err = s.examine(o); err != nil {
+		return err
+	}
 	written := hasTables(o)
+	s.gate = newGate()
 	s.db, err = pebble.Open(o.Dir, s.pebbleOptions(o))
 	if err != nil && unborn(o) {
 		s.gate = newGate()
 		s.db, err = pebble.Open(o.Dir, s.pebbleOptions(o))
 	}
 	if err != nil {
-		_ = lock.Close()
-		return nil, openError(err)
+		return openError(o.Dir, err)
 	}
-	if written && s.empty() {
-		_ = errors.Join(s.db.Close(), lock.Close())
-		return nil, &journal.CorruptError{Key: "(the list of the store's files)", Err: errForgotten}
+	if err = s.whole(o, written); err != nil {
+		return errors.Join(err, s.db.Close())
 	}
 	s.kept.release()
-	return s, nil
+	return nil
+}
+
+// whole says whether nothing that was confirmed is missing.
+func (s *Store) whole(o Options, written bool) error {
+	if written && s.empty() {
+		return &journal.StoreError{Dir: o.Dir, What: "the list of the store's files names none of the tables that are there", Err: errForgotten}
+	}
+	newest, err := s.newest()
+	if err != nil {
+		return err
+	}
+	if newest < s.witness.found.newest {
+		return lost(o.Dir, "its log has lost its newest part, so what was confirmed last is missing", errLogShort)
+	}
+	s.witness.begin(newest)
+	return nil
+}
+
+// newest is the newest number that Pebble gave out. Only a batch knows it; this one holds nothing.
+func (s *Store) newest() (uint64, error) {
+	b := s.db.NewBatch()
+	err := b.LogData(nil, nil)
+	if err == nil {
+		err = b.Commit(pebble.NoSync)
+	}
+	n := uint64(b.SeqNum())
+	return n - min(n, 1), errors.Join(err, b.Close())
 }
 
 func (s *Store) pebbleOptions(o Options) *pebble.Options {
@@ -87,6 +126,7 @@ func (s *Store) pebbleOptions(o Options) *pebble.Options {
 		EventListener: &pebble.EventListener{
 			BackgroundError: log.background,
 			DataCorruption:  func(info pebble.DataCorruptionInfo) { log.background(info.Details) },
+			ManifestCreated: s.witness.inUse,
 		},
 	}
 	po.Experimental.CompactionScheduler = s.gate
@@ -94,46 +134,6 @@ func (s *Store) pebbleOptions(o Options) *pebble.Options {
 		po.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
 	}
 	return po
-}
-
-// unborn clears away a store whose making was cut off by a crash: Pebble refuses such a folder for ever. Nothing was ever
-// acknowledged by a store that has neither a table nor a byte of log. It says whether opening is worth another try.
-func unborn(o Options) bool {
-	names, err := o.FS.List(o.Dir)
-	if err != nil {
-		return false
-	}
-	var left []string
-	for _, name := range names {
-		path := o.FS.PathJoin(o.Dir, name)
-		switch {
-		case strings.HasSuffix(name, ".sst"), strings.HasSuffix(name, ".blob"):
-			return false
-		case strings.HasSuffix(name, ".log"):
-			if info, err := o.FS.Stat(path); err != nil || info.Size() > 0 {
-				return false
-			}
-		case !strings.HasPrefix(name, "MANIFEST-") && !strings.HasPrefix(name, "OPTIONS-") && !strings.HasPrefix(name, "marker."):
-			continue // the lock, the ballast, somebody's file
-		}
-		left = append(left, path)
-	}
-	for _, path := range left {
-		if o.FS.Remove(path) != nil {
-			return false
-		}
-	}
-	return true
-}
-
-func openError(err error) error {
-	switch {
-	case errors.Is(err, syscall.ENOSPC):
-		return journal.ErrFull
-	case pebble.IsCorruptionError(err):
-		return &journal.CorruptError{Key: "(the store's own files)", Err: err}
-	}
-	return fmt.Errorf("the store could not be opened: %w", err)
 }
 
 // Apply implements journal.Engine. A failed write of the log does not return: see Options.Fatal.
@@ -155,6 +155,9 @@ func (s *Store) Apply(b *journal.Batch, sync bool) error {
 	})
 	if err == nil {
 		err = pb.Commit(&pebble.WriteOptions{Sync: sync})
+	}
+	if err == nil && sync && pb.Count() > 0 {
+		s.witness.synced(uint64(pb.SeqNum()) + uint64(pb.Count()) - 1)
 	}
 	if closeErr := pb.Close(); err == nil {
 		err = closeErr
@@ -198,7 +201,9 @@ func (s *Store) Checkpoint(dir string) error {
 // Close implements journal.Engine. It flushes first, because Pebble does not and the next start would replay the log.
 func (s *Store) Close() error {
 	s.closeOnce.Do(func() {
-		s.closeErr = errors.Join(s.db.Flush(), s.db.Close(), s.lock.Close())
+		s.closeErr = errors.Join(s.db.Flush(), s.db.Close())
+		s.witness.close()
+		s.closeErr = errors.Join(s.closeErr, s.lock.Close())
 	})
 	return s.closeErr
 }
