@@ -72,7 +72,7 @@ func (t *Turn) undone(in Input) []Out {
 	}
 	w := t.window
 	t.window = nil
-	outs := []Out{CloseUndo{u.Undo, u.Action}}
+	outs := []Out{CloseUndo(u)}
 	if u.Action != Undo {
 		t.clear(w.Call.ID, func(c *Cleared) { c.Waited = true })
 		return append(outs, t.judge())

@@ -17,11 +17,12 @@ import (
 	"sentient/storage/table"
 )
 
+const stream journal.Stream = "grants/main"
+
 const (
-	stream       journal.Stream = "grants/main"
-	tableRows                   = "approval_grants"
-	eventUpdated                = "approval_grants.updated"
-	maxGrants                   = 1000 // in force at once: more are a fault of a client
+	tableRows    = "approval_grants"
+	eventUpdated = "approval_grants.updated"
+	maxGrants    = 1000 // in force at once: more are a fault of a client
 )
 
 // Options of the room.

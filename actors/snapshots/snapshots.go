@@ -19,10 +19,9 @@ import (
 	"sentient/storage/table"
 )
 
-const (
-	stream    journal.Stream = "snapshots/main"
-	tableRows                = "file_snapshots"
-)
+const stream journal.Stream = "snapshots/main"
+
+const tableRows = "file_snapshots"
 
 // Store holds the copies (storage/keep).
 type Store interface {

@@ -233,9 +233,7 @@ func failureObject(v map[string]any) (reason string, missed []string, failed boo
 			return reason, missed, true
 		}
 		if m, ok := v[k].(map[string]any); ok && len(m) > 0 {
-			for _, to := range slices.Sorted(maps.Keys(m)) {
-				missed = append(missed, to)
-			}
+			missed = append(missed, slices.Sorted(maps.Keys(m))...)
 			return "it couldn't do it for " + strings.Join(missed, ", "), missed, true
 		}
 	}
