@@ -8,6 +8,7 @@ import (
 	"sentient/actors/policy"
 	"sentient/actors/wire"
 	pb "sentient/proto/session"
+	"sentient/storage/journal"
 )
 
 // send is a person's message: it starts a turn, joins the running one, or waits for it to end.
@@ -201,7 +202,9 @@ func (c *change) delete(reason string, attached []string) error {
 		return msg.ErrNoChat
 	}
 	asked, undoable := c.chat.Turn.GetApproval(), c.chat.Turn.GetUndo()
+	turn := ""
 	if c.chat.turn != nil {
+		turn = c.turnID()
 		c.cutTurn()
 	}
 	said := map[string]any{"session_id": c.chat.id}
@@ -210,6 +213,10 @@ func (c *change) delete(reason string, attached []string) error {
 	}
 	incognito := c.chat.Incognito
 	c.events, c.rows, c.notes = nil, nil, nil // the chat goes: only its end is told
+	if turn != "" {
+		d := doneFields{Cancelled: true, Memories: []any{}, Sources: []msg.AnswerSource{}, Checks: []msg.OutcomeCheck{}}
+		c.notes = append(c.notes, journal.Note{Type: noteGone, Live: passing(c.chat.id, turn, "done", wire.Of(d))})
+	}
 	c.domain(noteDeleted, said)
 	if asked != "" {
 		c.row(c.chat.tables.Approvals.Delete([]byte(asked)))

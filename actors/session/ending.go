@@ -170,17 +170,15 @@ func (c *change) nextTurn() {
 	c.joinWaiting()
 }
 
-// cutTurn ends the turn of a chat that is being deleted: who listens gets a done, nothing is kept.
+// cutTurn ends the turn of a chat that is being deleted; nothing of it is kept.
 func (c *change) cutTurn() {
-	turn := c.turnID()
 	for _, o := range c.chat.turn.Step(agent.StoppedByPerson{}) {
 		if a, ok := o.(agent.Abandon); ok {
 			c.do(cancelRuns{a.Runs})
 		}
 	}
-	d := doneFields{Cancelled: true, Memories: []any{}, Sources: []msg.AnswerSource{}, Checks: []msg.OutcomeCheck{}}
-	c.do(show{passing(c.chat.id, turn, "done", wire.Of(d))})
 	c.do(unexpire{})
+	c.do(undoOver{})
 	c.do(turnOver{})
 	c.chat.turn = nil
 }
@@ -240,7 +238,7 @@ func openCalls(rows []*pb.MessageRow, changing map[string]bool) (open []agent.Se
 // Render writes a kept note as a wire event without its last brace. False: there is nothing (more) to show.
 func (t *Tables) Render(r journal.Reader, e journal.Entry) ([]byte, bool) {
 	n, ok := decodeNote(e)
-	if !ok || e.Type == NoteStored || e.Type == NoteRemoved || e.Type == count.Note || strings.HasSuffix(e.Type, "_delta") {
+	if !ok || e.Type == NoteStored || e.Type == NoteRemoved || e.Type == noteGone || e.Type == count.Note || strings.HasSuffix(e.Type, "_delta") {
 		return nil, false
 	}
 	if n.Turn == "" { // a domain event

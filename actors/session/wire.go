@@ -15,6 +15,7 @@ const (
 	NoteRemoved = "message.removed"
 	noteDeleted = "session.deleted"
 	noteUpdated = "session.updated"
+	noteGone    = "turn.gone" // a deleted chat's turn ended: told once, never again
 )
 
 // note makes a durable chat event. When ref names a row, the row holds the text and the note keeps only the reference.

@@ -171,6 +171,7 @@ func (k *socket) say(ctx context.Context, c *command) error {
 		k.push("steer_ack", "session_id", m.Session, "queued", false, "client_id", orNull(m.ClientID))
 	case sent.Repeated:
 		k.push("session", "session_id", sent.Session, "turn_id", orNull(sent.Turn), "client_id", orNull(m.ClientID))
+		return k.doneAgain(sent.Session, sent.Turn)
 	}
 	return nil
 }

@@ -1,9 +1,11 @@
 package edge
 
 import (
+	"bytes"
 	"context"
 	"slices"
 
+	"sentient/runtime/bus"
 	"sentient/storage/journal"
 )
 
@@ -134,6 +136,35 @@ func (k *socket) batch(at uint64) (frames []frame, next uint64, more bool, err e
 		}
 	}
 	return frames, next, false, nil
+}
+
+// doneAgain tells the end of a turn once more, to a client that sends a message again whose turn is over: what it acknowledged
+// must end. A turn that runs still will; one that is older than what is kept has ended for everybody.
+func (k *socket) doneAgain(session, turn string) error {
+	if turn == "" || !k.server.o.Bus.Allows(session, k.id) {
+		return nil
+	}
+	r, err := k.server.o.Log.Read()
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	var last *bus.Event
+	for e, err := range r.Log(max(r.Oldest(), 1) - 1) {
+		if err != nil {
+			return err
+		}
+		if e.Type != "done" || e.Topic != session {
+			continue
+		}
+		if b, ok := k.server.o.Chats.Render(r, e); ok && bytes.Contains(b, []byte(`"turn_id":"`+turn+`"`)) {
+			last = &bus.Event{Topic: session, Turn: turn, Kind: "done", Seq: e.Seq, Body: append(slices.Clip(b), `,"replay":true`...)}
+		}
+	}
+	if last != nil {
+		k.sub.Push(*last)
+	}
+	return nil
 }
 
 // watchRunning asks for the state of each running turn. A chat that ended meanwhile, or is not for this socket, says no.

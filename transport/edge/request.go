@@ -68,7 +68,7 @@ func (s *Server) refused(q *request, err error) {
 		if q.rights != 0 {
 			most = 64 << 20
 		}
-		_ = q.SetReadDeadline(time.Now().Add(5 * time.Second))
+		_ = q.SetReadDeadline(time.Now().Add(2 * time.Second))
 		if _, err := io.CopyN(io.Discard, body, most); err == nil {
 			q.SetConnectionClose()
 		}

@@ -2,6 +2,8 @@ package edge
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"io"
 	"math"
@@ -58,6 +60,13 @@ const maxNarrow = 1000 // chats named in ?sessions=
 func (s *Server) newSocket(q *request) (*socket, error) {
 	k := &socket{server: s, id: newID()}
 	args := q.QueryArgs()
+	if args.Has("window") {
+		id, err := windowID(string(args.Peek("window")))
+		if err != nil {
+			return nil, err
+		}
+		k.id = id
+	}
 	if list := string(args.Peek("sessions")); list != "" {
 		k.only = strings.Split(list, ",")
 		if len(k.only) > maxNarrow {
@@ -78,6 +87,18 @@ func (s *Server) newSocket(q *request) (*socket, error) {
 		k.after = n
 	}
 	return k, nil
+}
+
+// windowID is the id of a window that names itself, so that its next socket is the same to an incognito chat that it opened. The
+// name must be one that nobody guesses; its hash is the id, which is no other socket's.
+func windowID(name string) (string, error) {
+	if len(name) < 22 || len(name) > 128 || strings.ContainsFunc(name, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_')
+	}) {
+		return "", refuse(422, "window must be a random name of 22 to 128 letters, digits, - or _.")
+	}
+	h := sha256.Sum256([]byte("window " + name))
+	return "w" + hex.EncodeToString(h[:16]), nil
 }
 
 // topics is nil for everything. A narrowed socket still gets what belongs to no chat.

@@ -210,6 +210,11 @@ func TestEndlessStreamsEnd(t *testing.T) {
 			if err == nil || errors.Is(err, io.EOF) {
 				t.Fatalf("ended with %v", err)
 			}
+			if f := e.fromBreak(t.Context(), &watch{ctx: t.Context()}, r, err); !strings.HasPrefix(e.sentence(f, 0), "The reply from ") {
+				t.Errorf("%q", e.sentence(f, 0))
+			} else if name != "nonsense" && !strings.Contains(f.text, "was stopped because it was too long") {
+				t.Errorf("%q does not say that it was too long (%v)", f.text, err)
+			}
 			if in.read > c.most {
 				t.Errorf("read %d bytes, want at most %d", in.read, c.most)
 			}

@@ -168,7 +168,13 @@ func (e endpoint) fromBreak(ctx context.Context, w *watch, r *reply, err error) 
 	case w.silent(), errors.Is(err, errSilent), errors.As(err, &slow) && slow.Timeout():
 		return &failure{fault: msg.FaultTimeout, raw: err.Error()}
 	}
-	return &failure{fault: msg.FaultCut, raw: err.Error()}
+	f = &failure{fault: msg.FaultCut, raw: err.Error()}
+	for _, long := range []error{errReplyTooLong, errLineTooLong, errStreamTooLong, errTooManyCalls} {
+		if errors.Is(err, long) {
+			f.text = fmt.Sprintf("The reply from %s was stopped because it was too long: %s. Nothing of it was kept. Ask for less at once, or pick another model in Settings > Models.", runtimeName(e.provider), long)
+		}
+	}
+	return f
 }
 
 func endedBy(ctx context.Context) *failure {

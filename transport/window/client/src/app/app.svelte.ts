@@ -34,6 +34,8 @@ export class App {
   chats = new Chats(this)
   stores = new SvelteMap<string, { hear?(e: ChatEvent): void }>()
   reconnects = 0
+  // What this page is to an incognito chat it opened, also over a new connection. It ends with the page.
+  private readonly window = crypto.randomUUID() + crypto.randomUUID()
   live: Live | null = null
   private downTimer: ReturnType<typeof setTimeout> | undefined
   private toastID = 0
@@ -91,6 +93,7 @@ export class App {
         url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:'
         url.searchParams.set('token', token())
         url.searchParams.set('after', after)
+        url.searchParams.set('window', this.window)
         return new WebSocket(url)
       },
       hear: e => this.hear(e),

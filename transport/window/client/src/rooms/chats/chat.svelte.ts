@@ -34,7 +34,6 @@ export class Chat {
   private again = false
   private closed = false
   private made: Promise<string> | null = null
-  private looking: ReturnType<typeof setTimeout> | undefined
 
   constructor(private app: App, id: string, incognito: boolean) {
     this.incognito = incognito
@@ -60,7 +59,6 @@ export class Chat {
 
   close(): void {
     this.closed = true
-    clearTimeout(this.looking)
   }
 
   patched(change: Partial<ChatRow>): void {
@@ -71,20 +69,8 @@ export class Chat {
   // connected: rows are read again, for what was missed. After a new start (fresh) what runs is told anew.
   connected(fresh: boolean): void {
     if (!this.id) return
-    // Another socket may not see an incognito chat's events until it writes there, so its rows are looked at instead.
-    const blind = this.incognito && this.app.reconnects > 2
-    if (fresh || blind) this.state = { ...this.state, live: null }
-    if (blind) this.look()
+    if (fresh) this.state = { ...this.state, live: null }
     void this.read()
-  }
-
-  private look(): void {
-    clearTimeout(this.looking)
-    this.looking = setTimeout(() => {
-      if (this.closed || this.running || this.gone) return
-      void this.read()
-      this.look()
-    }, 2000)
   }
 
   resent(clientId: string): void { this.state = resent(this.state, clientId) }
