@@ -8,7 +8,6 @@ import (
 	pb "sentient/proto/snapshots"
 	"sentient/runtime/act"
 	"sentient/storage/journal"
-	"sentient/storage/keep"
 )
 
 // actor is the one writer of the rows; all state is in them.
@@ -77,59 +76,6 @@ func (s *Service) ask(ctx context.Context, fn func(journal.Reader) (*pb.Snapshot
 
 func (s *Service) put(row *pb.SnapshotRow) error {
 	_, err := s.ask(context.Background(), func(journal.Reader) (*pb.SnapshotRow, []journal.Row, error) {
-		return row, []journal.Row{s.rows.Put(row)}, nil
-	})
-	return err
-}
-
-// begin marks a restore as running, before anything is written.
-func (s *Service) begin(ctx context.Context, id string) (*pb.SnapshotRow, error) {
-	return s.ask(ctx, func(r journal.Reader) (*pb.SnapshotRow, []journal.Row, error) {
-		row, ok, err := s.rows.Get(r, []byte(id))
-		switch {
-		case err != nil:
-			return nil, nil, err
-		case !ok:
-			return nil, nil, errNothing
-		case row.RestoredAt != 0:
-			return nil, nil, errDone
-		case row.RestoringAt != 0:
-			return nil, nil, errDoing
-		}
-		if why := unrestorable(filesOf(row)); why != nil {
-			return nil, nil, why
-		}
-		row.RestoringAt = s.o.Now().UnixMicro()
-		return row, []journal.Row{s.rows.Put(row)}, nil
-	})
-}
-
-// unrestorable says why no file of a snapshot can be put back; nil when one can.
-func unrestorable(files []keep.Entry) error {
-	note := ""
-	for _, f := range files {
-		if f.Copy != "" {
-			return nil
-		}
-		note = f.Note
-	}
-	if note != "" {
-		return msg.NewFault(msg.Conflict, note)
-	}
-	return errNothing
-}
-
-// end ends a restore: done only once every file is back.
-func (s *Service) end(ctx context.Context, id string, done bool) error {
-	_, err := s.ask(ctx, func(r journal.Reader) (*pb.SnapshotRow, []journal.Row, error) {
-		row, ok, err := s.rows.Get(r, []byte(id))
-		if err != nil || !ok {
-			return nil, nil, err
-		}
-		row.RestoringAt = 0
-		if done {
-			row.RestoredAt = s.o.Now().UnixMicro()
-		}
 		return row, []journal.Row{s.rows.Put(row)}, nil
 	})
 	return err

@@ -3,14 +3,13 @@
 package snapshots
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
-	"sentient/actors/msg"
 	pb "sentient/proto/snapshots"
 	"sentient/runtime/act"
 	"sentient/runtime/app"
@@ -25,9 +24,16 @@ const tableRows = "file_snapshots"
 
 // Store holds the copies (storage/keep).
 type Store interface {
-	Before(id string, files, roots []string, l keep.Limits) (*keep.Set, error)
-	After(s *keep.Set) (keep.Result, error)
+	// Before copies what a call may change. Errors: keep.ErrID, those of the disk.
+	Before(id string, meta json.RawMessage, files, roots []string, l keep.Limits) (*keep.Set, error)
+	After(s *keep.Set) keep.Result
+	// Settle says that what a set's call changed is recorded, or that nothing did.
+	Settle(id string) error
+	// Restore puts copies back. Errors: keep.ErrGone, those of the disk.
 	Restore(id string, files []keep.Entry) (int, error)
+	// Sweep removes what a restore that was cut left beside the files.
+	Sweep(id string, files []keep.Entry)
+	// Load reads a set that is not settled.
 	Load(id string) (*keep.Set, bool, error)
 	IDs() ([]string, error)
 	Remove(id string) error
@@ -68,13 +74,25 @@ func New(sys *act.System, o Options) (*Service, error) {
 	return s, nil
 }
 
+// Sources of a snapshot.
+const (
+	Files    = "files"
+	Terminal = "terminal"
+	Code     = "code"
+	Restored = "restore" // what a restore replaced
+)
+
 // Call is the call that may change files.
 type Call struct {
-	ID, Session, Tool string
-	Source            string // files, terminal, code
-	What              string // the command, the script or the file's name
-	Files             []string
-	Roots             []string
+	ID      string   `json:"id"` // as its model gave it: two calls may have the same
+	Session string   `json:"session"`
+	Tool    string   `json:"tool"`
+	Source  string   `json:"source"`
+	What    string   `json:"what"` // the command, the script or the file's name
+	Files   []string `json:"-"`    // absolute paths
+	Roots   []string `json:"-"`    // folders, absolute
+
+	At int64 `json:"at"` // unix microseconds; set by Guard
 }
 
 func (s *Service) limits() keep.Limits {
@@ -88,77 +106,61 @@ func (s *Service) Guard(c Call) (finish func()) {
 	if !s.o.Config().Enabled || len(c.Files)+len(c.Roots) == 0 {
 		return func() {}
 	}
-	set, err := s.o.Store.Before(c.ID, c.Files, c.Roots, s.limits())
+	set, err := s.before(&c, s.limits())
 	if err != nil {
-		s.o.Logger.Warn("no copies of files were kept before a call", "tool", c.Tool, "reason", err.Error())
+		s.o.Logger.Warn("no copies of files were kept before a call", "tool", c.Tool, "reason", plain(err))
 		return func() {}
 	}
-	return func() { s.ended(c, set) }
+	return sync.OnceFunc(func() { s.ended(c, set) })
+}
+
+// before makes the set of a call, under the call's own id when that is free and fit for it, else under a fresh one.
+func (s *Service) before(c *Call, l keep.Limits) (*keep.Set, error) {
+	c.At = s.o.Now().UnixMicro()
+	meta, err := json.Marshal(c)
+	if err != nil {
+		return nil, err
+	}
+	row, err := s.Get(c.ID)
+	if err != nil {
+		return nil, err
+	}
+	if row == nil && c.ID != "" {
+		set, err := s.o.Store.Before(c.ID, meta, c.Files, c.Roots, l)
+		if !errors.Is(err, keep.ErrID) {
+			return set, err
+		}
+	}
+	return s.o.Store.Before(s.o.NewID(), meta, c.Files, c.Roots, l)
 }
 
 // ended records what a call changed. When that cannot be done now, the next start does it (Repair): the copies stay.
 func (s *Service) ended(c Call, set *keep.Set) {
-	r, err := s.o.Store.After(set)
-	if err != nil {
-		s.o.Logger.Error("what a call changed could not be read", "tool", c.Tool, "reason", err.Error())
-		return
-	}
+	r := s.o.Store.After(set)
 	if !r.Changed() {
-		_ = s.o.Store.Remove(set.ID)
+		if err := s.o.Store.Remove(set.ID); err != nil {
+			s.o.Logger.Error("copies that nobody needs could not be removed", "tool", c.Tool, "reason", plain(err))
+		}
 		return
 	}
-	if err := s.put(s.row(c, set.ID, r)); err != nil {
-		s.o.Logger.Error("what a call changed could not be recorded", "tool", c.Tool, "reason", err.Error())
+	err := s.put(s.row(c, set.ID, r))
+	if err == nil {
+		err = s.o.Store.Settle(set.ID)
+	}
+	if err != nil {
+		s.o.Logger.Error("what a call changed could not be recorded", "tool", c.Tool, "reason", plain(err))
 	}
 }
 
 func (s *Service) row(c Call, id string, r keep.Result) *pb.SnapshotRow {
 	files, _ := json.Marshal(r.Files)
-	return &pb.SnapshotRow{Id: id, Session: c.Session, Tool: c.Tool, Source: c.Source, What: c.What, At: s.o.Now().UnixMicro(), Files: files, Created: r.Created, Notes: r.Notes,
+	return &pb.SnapshotRow{Id: id, Call: c.ID, Session: c.Session, Tool: c.Tool, Source: c.Source, What: c.What, At: c.At, Files: files, Created: r.Created, Notes: r.Notes,
 		Bytes: s.o.Store.Bytes(id)}
 }
 
 func filesOf(r *pb.SnapshotRow) (list []keep.Entry) {
 	_ = json.Unmarshal(r.Files, &list)
 	return list
-}
-
-// Refusals of Restore.
-var (
-	errNothing = msg.NewFault(msg.Conflict, "There is nothing to put back.")
-	errDone    = msg.NewFault(msg.Conflict, "This was put back already.")
-	errDoing   = msg.NewFault(msg.Conflict, "This is being put back right now.")
-	errGone    = msg.NewFault(msg.Conflict, "The copies are gone, so this can't be put back anymore.")
-)
-
-// Restore puts the files of a snapshot back and says how many. What they replace is copied first, so it can be undone like any
-// other change. Errors: a msg.Conflict fault.
-func (s *Service) Restore(ctx context.Context, id string) (n int, err error) {
-	row, err := s.begin(ctx, id)
-	if err != nil {
-		return 0, err
-	}
-	files := filesOf(row)
-	var paths []string
-	for _, f := range files {
-		if f.Copy != "" {
-			paths = append(paths, f.Path)
-		}
-	}
-	finish := s.Guard(Call{ID: s.o.NewID(), Session: row.Session, Tool: row.Tool, Source: "restore", What: row.What, Files: paths})
-	n, err = s.o.Store.Restore(id, files)
-	finish()
-	if err != nil {
-		if fail := s.end(ctx, id, false); fail != nil {
-			s.o.Logger.Error("a failed restore is still marked as running", "reason", fail.Error())
-		}
-		if errors.Is(err, keep.ErrGone) {
-			return 0, errGone
-		}
-		s.o.Logger.Error("files could not be put back", "reason", err.Error())
-		return n, msg.NewFault(msg.Conflict, "Not everything could be put back. Check that the folder can be written to, then try again.")
-	}
-	return n, s.end(ctx, id, true)
 }
 
 // Message says how many files were put back.
@@ -169,7 +171,7 @@ func Message(n int) string {
 	return fmt.Sprintf("Put back %d files.", n)
 }
 
-// Get is a snapshot's row; nil when there is none.
+// Get is a snapshot's row by its own id; nil when there is none.
 func (s *Service) Get(id string) (*pb.SnapshotRow, error) {
 	r, err := s.o.Journal.Read()
 	if err != nil {

@@ -3,6 +3,7 @@ package snapshots
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -22,7 +23,8 @@ type rig struct {
 	sys  *act.System
 	j    *journal.Committer
 	keep *keep.Keep
-	root string
+	dir  string // of the copies
+	root string // of the files
 	cfg  app.ToolsSnapshots
 	now  time.Time
 	n    int
@@ -30,21 +32,30 @@ type rig struct {
 
 func newRig(t *testing.T) *rig {
 	t.Helper()
-	k, err := keep.Open(filepath.Join(t.TempDir(), "snapshots"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	j, err := journal.Open(t.Context(), journal.Options{Disk: memstore.New(), Memory: memstore.New()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := &rig{t: t, j: j, keep: k, root: t.TempDir(), cfg: app.Default().Tools.Snapshots, now: time.Date(2026, 10, 1, 0, 0, 0, 0, time.UTC)}
-	r.open()
-	t.Cleanup(func() {
-		_ = r.sys.Close(context.Background())
-		_ = j.Close(context.Background())
-	})
+	r := rigIn(t, t.TempDir(), t.TempDir())
+	t.Cleanup(r.close)
 	return r
+}
+
+func rigIn(t *testing.T, dir, root string) *rig {
+	t.Helper()
+	dir = filepath.Join(dir, "snapshots")
+	k, err := keep.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j, err := journal.Open(context.Background(), journal.Options{Disk: memstore.New(), Memory: memstore.New()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &rig{t: t, j: j, keep: k, dir: dir, root: root, cfg: app.Default().Tools.Snapshots, now: time.Date(2026, 10, 1, 0, 0, 0, 0, time.UTC)}
+	r.open()
+	return r
+}
+
+func (r *rig) close() {
+	_ = r.sys.Close(context.Background())
+	_ = r.j.Close(context.Background())
 }
 
 // open starts the room, as after a kill when it was open before.
@@ -54,7 +65,7 @@ func (r *rig) open() {
 	}
 	r.sys = act.New(act.Options{})
 	s, err := New(r.sys, Options{Journal: r.j, Store: r.keep, Config: func() app.ToolsSnapshots { return r.cfg }, Now: func() time.Time { return r.now },
-		NewID: func() string { r.n++; return "fresh" + string(rune('a'+r.n)) }})
+		NewID: func() string { r.n++; return fmt.Sprintf("fresh%03d", r.n) }})
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -98,7 +109,7 @@ func TestRestore(t *testing.T) {
 	if _, err := r.Restore(t.Context(), "c1"); refusal(err) != "This was put back already." {
 		t.Fatal(err)
 	}
-	if n, err := r.Restore(t.Context(), "freshb"); n != 1 || err != nil || r.read() != "two" {
+	if n, err := r.Restore(t.Context(), "fresh001"); n != 1 || err != nil || r.read() != "two" {
 		t.Fatal(n, err, r.read())
 	}
 	if _, err := r.Restore(t.Context(), "none"); refusal(err) != "There is nothing to put back." {
@@ -151,7 +162,6 @@ func TestRepair(t *testing.T) {
 	_ = r.Guard(Call{ID: "c1", Files: []string{r.file()}})
 	r.write("two") // killed here
 	_ = r.Guard(Call{ID: "c2", Files: []string{filepath.Join(r.root, "other")}})
-	_ = os.Mkdir(filepath.Join(filepath.Dir(r.root), "x"), 0o700)
 	r.open()
 	if err := r.Repair(t.Context()); err != nil {
 		t.Fatal(err)

@@ -38,6 +38,7 @@ type SnapshotRow struct {
 	RestoringAt   int64                  `protobuf:"varint,10,opt,name=restoring_at,json=restoringAt,proto3" json:"restoring_at,omitempty"`
 	RestoredAt    int64                  `protobuf:"varint,11,opt,name=restored_at,json=restoredAt,proto3" json:"restored_at,omitempty"`
 	Bytes         int64                  `protobuf:"varint,12,opt,name=bytes,proto3" json:"bytes,omitempty"` // of its copies
+	Call          string                 `protobuf:"bytes,13,opt,name=call,proto3" json:"call,omitempty"`    // the call's id, as its model gave it
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -156,11 +157,18 @@ func (x *SnapshotRow) GetBytes() int64 {
 	return 0
 }
 
+func (x *SnapshotRow) GetCall() string {
+	if x != nil {
+		return x.Call
+	}
+	return ""
+}
+
 var File_proto_snapshots_snapshots_proto protoreflect.FileDescriptor
 
 const file_proto_snapshots_snapshots_proto_rawDesc = "" +
 	"\n" +
-	"\x1fproto/snapshots/snapshots.proto\x12\x15sentient.snapshots.v1\"\xa7\x02\n" +
+	"\x1fproto/snapshots/snapshots.proto\x12\x15sentient.snapshots.v1\"\xbb\x02\n" +
 	"\vSnapshotRow\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x18\n" +
 	"\asession\x18\x02 \x01(\tR\asession\x12\x12\n" +
@@ -175,7 +183,8 @@ const file_proto_snapshots_snapshots_proto_rawDesc = "" +
 	" \x01(\x03R\vrestoringAt\x12\x1f\n" +
 	"\vrestored_at\x18\v \x01(\x03R\n" +
 	"restoredAt\x12\x14\n" +
-	"\x05bytes\x18\f \x01(\x03R\x05bytesB\x1aZ\x18sentient/proto/snapshotsb\x06proto3"
+	"\x05bytes\x18\f \x01(\x03R\x05bytes\x12\x12\n" +
+	"\x04call\x18\r \x01(\tR\x04callB\x1aZ\x18sentient/proto/snapshotsb\x06proto3"
 
 var (
 	file_proto_snapshots_snapshots_proto_rawDescOnce sync.Once

@@ -8,22 +8,27 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
+	"syscall"
 )
 
-// After says what changed since the set was made. Copies of files that did not change go.
-func (k *Keep) After(s *Set) (Result, error) {
+// listed bounds how many made files a result names.
+const listed = 1000
+
+// After says what changed since the set was made. Copies of files that did not change go. It can be done again after a crash.
+func (k *Keep) After(s *Set) Result {
 	r := Result{Notes: s.Notes}
 	for _, e := range s.Entries {
-		change, err := s.changed(e)
-		if err != nil {
-			return r, err
-		}
-		if change == "" {
+		change := e.changed()
+		copied := filepath.Join(k.folder(s.ID), e.Copy)
+		switch {
+		case change == "":
 			if e.Copy != "" {
-				_ = os.Remove(filepath.Join(k.folder(s.ID), e.Copy))
+				k.step("drop a copy")
+				_ = os.Remove(copied)
 			}
 			continue
+		case e.Copy != "" && missing(copied):
+			continue // it was found unchanged before a crash; what changed it came later
 		}
 		e.Change = change
 		r.Files = append(r.Files, e)
@@ -33,48 +38,60 @@ func (k *Keep) After(s *Set) (Result, error) {
 			r.Created = append(r.Created, path)
 		}
 	}
-	r.Created = append(r.Created, s.created(k.dir)...)
-	return r, nil
+	more := s.created(k.own())
+	if n := listed - len(r.Created); len(more) > n {
+		r.Notes = append(r.Notes[:len(r.Notes):len(r.Notes)], fmt.Sprintf("It made %d more files", len(more)-n))
+		more = more[:n]
+	}
+	r.Created = append(r.Created, more...)
+	return r
 }
 
-func (s *Set) changed(e Entry) (string, error) {
+func missing(path string) bool {
+	_, err := os.Lstat(path)
+	return absent(err)
+}
+
+// absent: nothing is there, also because what should be a folder is none.
+func absent(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
+}
+
+// changed holds a file against what it was; what cannot be read counts as changed.
+func (e *Entry) changed() string {
 	st, err := os.Lstat(e.Path)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return "deleted", nil
-	case err != nil:
-		return "", err
-	case !st.Mode().IsRegular() || st.Size() != e.Bytes:
-		return "changed", nil
+	case absent(err):
+		return "deleted"
+	case err != nil, !st.Mode().IsRegular(), st.Size() != e.Bytes, place(e.Path) != e.Path:
+		return "changed"
 	case e.Sum == "":
-		if !st.ModTime().Equal(e.At) {
-			return "changed", nil
+		if st.ModTime().Equal(e.At) {
+			return ""
 		}
-		return "", nil
+		return "changed"
 	}
-	sum, err := sumOf(e.Path)
-	if err == nil && sum != e.Sum {
-		return "changed", nil
+	if sum, err := sumOf(e.Path); err != nil || sum != e.Sum {
+		return "changed"
 	}
-	return "", err
+	return ""
 }
 
 func (s *Set) created(own string) (list []string) {
-	if len(s.Roots) == 0 || slices.Contains(s.Notes, TooMany) {
-		return nil
-	}
-	now := &Set{}
-	for _, r := range s.Roots {
-		now.walk(r, own)
+	if s.Cut {
+		return nil // which files are new is not known
 	}
 	before := map[string]bool{}
 	for _, e := range s.Entries {
 		before[e.Path] = true
 	}
-	for _, e := range now.Entries {
-		if !before[e.Path] {
-			list = append(list, e.Path)
-		}
+	for _, root := range s.Roots {
+		walk(root, own, func(path string, _ fs.FileInfo) {
+			if !before[path] {
+				before[path] = true
+				list = append(list, path)
+			}
+		})
 	}
 	return list
 }
@@ -90,18 +107,19 @@ func sumOf(path string) (string, error) {
 	return fmt.Sprintf("%x", h.Sum(nil)), err
 }
 
-// ErrGone: the copies are not there anymore.
-var ErrGone = errors.New("The copies are gone.")
-
 // Restore puts the copies of files back where they were, each in one step, and says how many. Files without a copy are left
-// alone. It can be done again when it was cut short.
+// alone. Nothing is written when a copy is gone or a place is not what it was: a link that was put in the way never leads a file
+// elsewhere. It can be done again when it was cut short. Errors: ErrGone, those of the disk.
 func (k *Keep) Restore(id string, files []Entry) (n int, err error) {
 	for _, e := range files {
 		if e.Copy == "" {
 			continue
 		}
-		if _, err := os.Stat(filepath.Join(k.folder(id), e.Copy)); err != nil {
-			return 0, ErrGone // before anything is written
+		if sum, err := sumOf(filepath.Join(k.folder(id), e.Copy)); err != nil || e.Sum != "" && sum != e.Sum {
+			return 0, ErrGone // damaged is as good as gone
+		}
+		if err := e.free(); err != nil {
+			return 0, err
 		}
 	}
 	for _, e := range files {
@@ -116,39 +134,64 @@ func (k *Keep) Restore(id string, files []Entry) (n int, err error) {
 	return n, nil
 }
 
-func (k *Keep) putBack(id string, e Entry) error {
-	in, err := os.Open(filepath.Join(k.folder(id), e.Copy))
+// free: the place of a file has a file or nothing.
+func (e *Entry) free() error {
+	st, err := os.Lstat(e.Path)
+	switch {
+	case place(e.Path) != e.Path:
+		return errors.New("a folder of the file is a link now, so nothing was put in its place")
+	case absent(err):
+		return nil
+	case err != nil:
+		return err
+	case !st.Mode().IsRegular():
+		return errors.New("what is there is not a file anymore, so nothing was put in its place")
+	}
+	return nil
+}
+
+func (k *Keep) temp(id string, e Entry) string {
+	return filepath.Join(filepath.Dir(e.Path), ".put-back-"+id+"-"+e.Copy)
+}
+
+// putBack writes a file beside its place, synced, and moves it there.
+func (k *Keep) putBack(id string, e Entry) (err error) {
+	in, err := openFile(filepath.Join(k.folder(id), e.Copy))
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	if st, err := os.Lstat(e.Path); err == nil && !st.Mode().IsRegular() {
-		return fmt.Errorf("%s is not a file anymore, so nothing was put in its place", e.Path)
-	}
-	if err := os.MkdirAll(filepath.Dir(e.Path), 0o755); err != nil {
+	k.step("make its folder")
+	if err := os.MkdirAll(filepath.Dir(e.Path), 0o700); err != nil {
 		return err
 	}
-	return replace(e.Path, in, e.Mode)
+	if err := e.free(); err != nil { // once more, right before the write
+		return err
+	}
+	temp := k.temp(id, e)
+	k.step("write beside")
+	_ = os.Remove(temp) // of a restore that a crash cut
+	out, err := os.OpenFile(temp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	err = errors.Join(err, out.Chmod(e.Mode), out.Sync(), out.Close())
+	if err == nil {
+		k.step("move there")
+		err = os.Rename(temp, e.Path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(temp))
+	}
+	return syncDir(filepath.Dir(e.Path))
 }
 
-// replace writes a file beside its place, syncs it, and moves it there.
-func replace(path string, r io.Reader, mode fs.FileMode) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".put-back-*")
-	if err != nil {
-		return err
+// Sweep removes what a restore that a crash cut left beside the files.
+func (k *Keep) Sweep(id string, files []Entry) {
+	for _, e := range files {
+		if e.Copy != "" && place(e.Path) == e.Path {
+			_ = os.Remove(k.temp(id, e))
+		}
 	}
-	_, err = io.Copy(f, r)
-	err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		os.Remove(f.Name())
-		return err
-	}
-	if d, err := os.Open(filepath.Dir(path)); err == nil {
-		_ = d.Sync()
-		_ = d.Close()
-	}
-	return nil
 }

@@ -2,21 +2,18 @@
 // snapshots before code writes"). It knows files and folders only; which calls are guarded, and what a person is told, is the
 // business of others.
 //
-// A set is a folder with the copies and a manifest. The manifest is synced before the call that may change the files begins, so
-// a set that a crash left behind says what to compare.
+// A set is a folder with the copies and a manifest. The manifest is synced before the call that may change the files begins and
+// goes when what the call changed is recorded (Settle). So a set with a manifest is one whose call a crash cut, and one without
+// is either recorded or rubbish.
 package keep
 
 import (
-	"bytes"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 )
@@ -26,14 +23,14 @@ type Limits struct {
 	FileBytes  int64 // a bigger file gets no copy
 	TotalBytes int64 // more than this in all: nothing is copied
 	Files      int   // more files than this: nothing is copied
-}
 
-// walked is how many files are looked at before the folders count as too full to guard (A-941).
-const walked = 10_000
+	// All copies every file, whatever its size and kind, or fails: what a restore replaces must not be lost.
+	All bool
+}
 
 // Entry is one file of a set.
 type Entry struct {
-	Path   string `json:"path"`
+	Path   string `json:"path"`             // absolute; its folder has no links in it
 	Change string `json:"change,omitempty"` // changed, deleted; after the call
 	Bytes  int64  `json:"bytes"`
 	Copy   string `json:"copy,omitempty"` // its copy's name in the set; "" none
@@ -46,12 +43,13 @@ type Entry struct {
 
 // Set is what was there before a call.
 type Set struct {
-	ID      string   `json:"id"`
-	Entries []Entry  `json:"entries"`
-	Roots   []string `json:"roots,omitempty"`
-	Absent  []string `json:"absent,omitempty"` // guarded files that were not there
-	Notes   []string `json:"notes,omitempty"`
-	Made    bool     `json:"made"` // it is complete
+	ID      string          `json:"id"`
+	Meta    json.RawMessage `json:"meta,omitempty"` // what the caller wants to know of the call after a crash
+	Entries []Entry         `json:"entries"`
+	Roots   []string        `json:"roots,omitempty"`
+	Absent  []string        `json:"absent,omitempty"` // guarded files that were not there
+	Notes   []string        `json:"notes,omitempty"`
+	Cut     bool            `json:"cut,omitempty"` // the folders hold more files than were looked at
 }
 
 // Result is what a call changed.
@@ -64,170 +62,86 @@ type Result struct {
 // Changed says whether anything did.
 func (r Result) Changed() bool { return len(r.Files)+len(r.Created) > 0 }
 
-// TooMany is the note of a set that holds no copies because there was too much to copy.
-const TooMany = "Too many files to keep a copy"
+// Why a file has no copy.
+const (
+	TooMany    = "Too many files to keep a copy"
+	tooBig     = "Too big to keep a copy"
+	noText     = "Not a text file, so no copy is kept"
+	unreadable = "It could not be read, so no copy is kept"
+)
+
+// Errors that callers tell apart.
+var (
+	ErrID   = errors.New("this is no id for a set of copies, or it is taken")
+	ErrGone = errors.New("the copies are gone")
+)
 
 // Keep is the folder of all sets.
-type Keep struct{ dir string }
+type Keep struct {
+	dir string // absolute, links followed
 
-// Open makes the folder.
+	// Step is told before each change on disk; nil: nobody. Tests end the world there.
+	Step func(what string)
+}
+
+// Open makes the folder. It lies in Sentient's own one.
 func Open(dir string) (*Keep, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("the folder for copies of files cannot be made: %w", err)
 	}
-	return &Keep{dir}, nil
+	dir, err := filepath.Abs(dir)
+	if err == nil {
+		dir, err = filepath.EvalSymlinks(dir)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the folder for copies of files cannot be opened: %w", err)
+	}
+	return &Keep{dir: dir}, nil
+}
+
+func (k *Keep) step(what string) {
+	if k.Step != nil {
+		k.Step(what)
+	}
 }
 
 const manifest = "manifest.json"
 
+// own is Sentient's own folder, which holds the copies: it is never walked into, only below a given folder that is inside it (A-940).
+func (k *Keep) own() string { return filepath.Dir(k.dir) }
+
 func (k *Keep) folder(id string) string { return filepath.Join(k.dir, id) }
 
-// Before copies what a call may change: single files, and what is in folders. Paths are absolute. Links are never followed.
-func (k *Keep) Before(id string, files, roots []string, l Limits) (*Set, error) {
-	if id == "" || strings.ContainsAny(id, `/\`) || id[0] == '.' {
-		return nil, errors.New("this is no id for a set of copies")
+// goodID: a name for a folder on every system, that is not too long and hides nothing.
+func goodID(id string) bool {
+	return id != "" && len(id) <= 100 && id[0] != '.' && strings.IndexFunc(id, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_')
+	}) < 0
+}
+
+// Before copies what a call may change: single files, and what is in folders. Paths are absolute. Links to files and below the
+// given folders are never followed. When it returns the set is on disk, whole. Errors: ErrID, those of the disk.
+func (k *Keep) Before(id string, meta json.RawMessage, files, roots []string, l Limits) (*Set, error) {
+	if !goodID(id) {
+		return nil, ErrID
 	}
-	s := &Set{ID: id, Roots: roots}
-	for _, f := range files {
-		s.look(f)
-	}
-	for _, r := range roots {
-		s.walk(r, k.dir)
-	}
+	s := &Set{ID: id, Meta: meta}
+	s.look(files, roots, k.own())
 	s.decide(l)
-	if err := os.Mkdir(k.folder(id), 0o700); err != nil {
+	k.step("make the folder")
+	if err := os.Mkdir(k.folder(id), 0o700); errors.Is(err, fs.ErrExist) {
+		return nil, ErrID
+	} else if err != nil {
 		return nil, err
 	}
-	if err := s.copyAll(k.folder(id)); err != nil {
-		os.RemoveAll(k.folder(id))
-		return nil, err
+	err := k.copyAll(s, l)
+	if err == nil {
+		err = k.save(s)
 	}
-	s.Made = true
-	if err := k.save(s); err != nil {
-		os.RemoveAll(k.folder(id))
-		return nil, err
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(k.folder(id)))
 	}
 	return s, nil
-}
-
-func (s *Set) look(path string) {
-	st, err := os.Lstat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		s.Absent = append(s.Absent, path)
-	case err == nil && st.Mode().IsRegular():
-		s.add(path, st)
-	}
-}
-
-func (s *Set) add(path string, st fs.FileInfo) {
-	if !slices.ContainsFunc(s.Entries, func(e Entry) bool { return e.Path == path }) {
-		s.Entries = append(s.Entries, Entry{Path: path, Bytes: st.Size(), Mode: st.Mode().Perm(), At: st.ModTime()})
-	}
-}
-
-// skipped folders are never looked at (A-940).
-var skipped = []string{".git", "node_modules", "__pycache__", ".venv", "venv", ".hg", ".svn", ".tox", ".mypy_cache", ".cache"}
-
-func (s *Set) walk(root, own string) {
-	seen := map[string]bool{}
-	for _, e := range s.Entries {
-		seen[e.Path] = true
-	}
-	_ = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return nil
-		case d.IsDir() && path != root && (slices.Contains(skipped, d.Name()) || path == own):
-			return fs.SkipDir
-		case !d.Type().IsRegular() || seen[path]:
-			return nil
-		}
-		if st, err := d.Info(); err == nil {
-			s.Entries = append(s.Entries, Entry{Path: path, Bytes: st.Size(), Mode: st.Mode().Perm(), At: st.ModTime()})
-		}
-		if len(s.Entries) > walked {
-			return fs.SkipAll
-		}
-		return nil
-	})
-}
-
-// notText are endings of files that are not text: they get a note and no copy.
-var notText = strings.Fields(`.png .jpg .jpeg .gif .webp .bmp .ico .heic .tiff .zip .gz .tgz .bz2 .xz .7z .rar .tar .mp3 .wav .ogg .flac .m4a .mp4 .mov .avi .mkv .webm .pdf .doc .docx .xls .xlsx .ppt .pptx .odt .ods .odp
-	.db .sqlite .sqlite3 .mdb .exe .dll .so .dylib .bin .iso .class .jar .pyc .o .a .woff .woff2 .ttf .otf`)
-
-// decide says, from what stat told alone, what gets a copy: all that can, or nothing.
-func (s *Set) decide(l Limits) {
-	var total int64
-	n := 0
-	for i := range s.Entries {
-		e := &s.Entries[i]
-		switch {
-		case e.Bytes > l.FileBytes:
-			e.Note = "Too big to keep a copy"
-		case slices.Contains(notText, strings.ToLower(filepath.Ext(e.Path))):
-			e.Note = "Not a text file, so no copy is kept"
-		default:
-			total += e.Bytes
-			n++
-		}
-	}
-	if n > l.Files || total > l.TotalBytes || len(s.Entries) > walked {
-		for i := range s.Entries {
-			s.Entries[i].Note = TooMany
-		}
-		s.Notes = append(s.Notes, TooMany)
-	}
-}
-
-func (s *Set) copyAll(dir string) error {
-	for i := range s.Entries {
-		e := &s.Entries[i]
-		if e.Note != "" {
-			continue
-		}
-		name := fmt.Sprintf("%06d", i)
-		text, sum, err := copyText(e.Path, filepath.Join(dir, name), e.Bytes)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			e.Note = "It was gone before a copy could be made"
-		case err != nil:
-			return err
-		case !text:
-			e.Note = "Not a text file, so no copy is kept"
-		default:
-			e.Copy, e.Sum = name, sum
-		}
-	}
-	return nil
-}
-
-// copyText copies a file, synced; text is false, and nothing is left, when its first 8 KB have a zero byte.
-func copyText(from, to string, atMost int64) (text bool, sum string, err error) {
-	in, err := openFile(from)
-	if err != nil {
-		return false, "", err
-	}
-	defer in.Close()
-	head := make([]byte, 8<<10)
-	n, err := io.ReadFull(in, head)
-	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
-		return false, "", err
-	}
-	if bytes.IndexByte(head[:n], 0) >= 0 {
-		return false, "", nil
-	}
-	out, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return false, "", err
-	}
-	h := sha256.New()
-	_, err = io.Copy(io.MultiWriter(out, h), io.MultiReader(bytes.NewReader(head[:n]), io.LimitReader(in, atMost+1<<20)))
-	if err = errors.Join(err, out.Sync(), out.Close()); err != nil {
-		return false, "", err
-	}
-	return true, fmt.Sprintf("%x", h.Sum(nil)), nil
 }
 
 func (k *Keep) save(s *Set) error {
@@ -235,10 +149,19 @@ func (k *Keep) save(s *Set) error {
 	if err != nil {
 		return err
 	}
-	return replace(filepath.Join(k.folder(s.ID), manifest), bytes.NewReader(b), 0o600)
+	temp := filepath.Join(k.folder(s.ID), "manifest.new")
+	k.step("write the manifest")
+	if err := writeNew(temp, b); err != nil {
+		return err
+	}
+	k.step("name the manifest")
+	if err := os.Rename(temp, filepath.Join(k.folder(s.ID), manifest)); err != nil {
+		return err
+	}
+	return errors.Join(syncDir(k.folder(s.ID)), syncDir(k.dir))
 }
 
-// Load reads a set that is there; ok is false when it is not complete: its call had not begun.
+// Load reads a set whose call was never recorded; ok is false when there is none: its call had not begun, or was recorded.
 func (k *Keep) Load(id string) (s *Set, ok bool, err error) {
 	b, err := os.ReadFile(filepath.Join(k.folder(id), manifest))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -251,7 +174,16 @@ func (k *Keep) Load(id string) (s *Set, ok bool, err error) {
 	if json.Unmarshal(b, s) != nil || s.ID != id {
 		return nil, false, nil
 	}
-	return s, s.Made, nil
+	return s, true, nil
+}
+
+// Settle ends a set's call: what it changed is recorded elsewhere from now on.
+func (k *Keep) Settle(id string) error {
+	k.step("settle")
+	if err := os.Remove(filepath.Join(k.folder(id), manifest)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return syncDir(k.folder(id))
 }
 
 // IDs lists the sets that are there.
@@ -270,15 +202,35 @@ func (k *Keep) IDs() ([]string, error) {
 }
 
 // Remove ends a set.
-func (k *Keep) Remove(id string) error { return os.RemoveAll(k.folder(id)) }
+func (k *Keep) Remove(id string) error {
+	k.step("remove")
+	return os.RemoveAll(k.folder(id))
+}
 
 // Bytes is how much a set's copies take.
 func (k *Keep) Bytes(id string) (n int64) {
 	list, _ := os.ReadDir(k.folder(id))
 	for _, d := range list {
-		if st, err := d.Info(); err == nil {
+		if st, err := d.Info(); err == nil && d.Name() != manifest {
 			n += st.Size()
 		}
 	}
 	return n
+}
+
+func writeNew(path string, b []byte) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(b)
+	return errors.Join(err, f.Sync(), f.Close())
+}
+
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
 }

@@ -1,6 +1,7 @@
 package keep
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -13,7 +14,7 @@ import (
 
 var roomy = Limits{FileBytes: 5 << 20, TotalBytes: 25 << 20, Files: 500}
 
-func place(t *testing.T) (k *Keep, root string) {
+func fresh(t *testing.T) (k *Keep, root string) {
 	t.Helper()
 	root = t.TempDir()
 	k, err := Open(filepath.Join(t.TempDir(), "snapshots"))
@@ -49,21 +50,21 @@ func tree(root string) string {
 
 // A-904, A-905: a changed and a deleted file come back as they were; copies of unchanged ones go; what was made stays.
 func TestPutBack(t *testing.T) {
-	k, root := place(t)
+	k, root := fresh(t)
 	for _, n := range []string{"a.txt", "b.txt", "sub/c.txt"} {
 		put(t, filepath.Join(root, n), "was "+n)
 	}
 	_ = os.Chmod(filepath.Join(root, "a.txt"), 0o600)
-	s, err := k.Before("s1", nil, []string{root}, roomy)
+	s, err := k.Before("s1", nil, nil, []string{root}, roomy)
 	if err != nil {
 		t.Fatal(err)
 	}
 	put(t, filepath.Join(root, "a.txt"), "is other")
 	_ = os.RemoveAll(filepath.Join(root, "sub"))
 	put(t, filepath.Join(root, "new.txt"), "new")
-	r, err := k.After(s)
-	if err != nil || len(r.Files) != 2 || len(r.Created) != 1 || r.Files[0].Change != "changed" || r.Files[1].Change != "deleted" {
-		t.Fatalf("%+v %v", r, err)
+	r := k.After(s)
+	if len(r.Files) != 2 || len(r.Created) != 1 || r.Files[0].Change != "changed" || r.Files[1].Change != "deleted" {
+		t.Fatalf("%+v", r)
 	}
 	if list, _ := os.ReadDir(k.folder("s1")); len(list) != 3 { // the manifest and two copies
 		t.Fatal(list)
@@ -84,7 +85,7 @@ func TestPutBack(t *testing.T) {
 
 // A-904, A-940, A-941: what gets no copy, and why; too much means nothing at all.
 func TestLimits(t *testing.T) {
-	k, root := place(t)
+	k, root := fresh(t)
 	put(t, filepath.Join(root, "big.txt"), strings.Repeat("x", 100))
 	put(t, filepath.Join(root, "picture.PNG"), "x")
 	put(t, filepath.Join(root, "binary.dat"), "a\x00b")
@@ -92,7 +93,7 @@ func TestLimits(t *testing.T) {
 	put(t, filepath.Join(root, "node_modules/x.js"), "x")
 	put(t, filepath.Join(root, "ok.txt"), "x")
 	_ = os.Symlink("/etc/passwd", filepath.Join(root, "link"))
-	s, err := k.Before("s1", nil, []string{root}, Limits{FileBytes: 50, TotalBytes: 1000, Files: 10})
+	s, err := k.Before("s1", nil, nil, []string{root}, Limits{FileBytes: 50, TotalBytes: 1000, Files: 10})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +106,7 @@ func TestLimits(t *testing.T) {
 		t.Fatalf("%v", notes)
 	}
 	for name, l := range map[string]Limits{"files": {FileBytes: 50, TotalBytes: 1000, Files: 1}, "bytes": {FileBytes: 50, TotalBytes: 3, Files: 10}} {
-		s, err := k.Before(name, nil, []string{root}, l)
+		s, err := k.Before(name, nil, nil, []string{root}, l)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -115,7 +116,7 @@ func TestLimits(t *testing.T) {
 			}
 		}
 		put(t, filepath.Join(root, "ok.txt"), name)
-		if r, _ := k.After(s); len(r.Files) != 1 || r.Files[0].Note != TooMany {
+		if r := k.After(s); len(r.Files) != 1 || r.Files[0].Note != TooMany {
 			t.Errorf("%s: %+v", name, r)
 		}
 	}
@@ -123,18 +124,18 @@ func TestLimits(t *testing.T) {
 
 // One file that is not there yet is one that the call makes.
 func TestAFileThatWasNotThere(t *testing.T) {
-	k, root := place(t)
+	k, root := fresh(t)
 	path := filepath.Join(root, "a.txt")
-	s, err := k.Before("s1", []string{path}, nil, roomy)
+	s, err := k.Before("s1", nil, []string{path}, nil, roomy)
 	if err != nil {
 		t.Fatal(err)
 	}
 	put(t, path, "x")
-	if r, _ := k.After(s); len(r.Files) != 0 || len(r.Created) != 1 {
+	if r := k.After(s); len(r.Files) != 0 || len(r.Created) != 1 {
 		t.Fatalf("%+v", r)
 	}
 	for _, id := range []string{"", "../x", "a/b", ".x", "s1"} { // no id, or one that is taken
-		if _, err := k.Before(id, []string{path}, nil, roomy); err == nil {
+		if _, err := k.Before(id, nil, []string{path}, nil, roomy); err == nil {
 			t.Errorf("%q was taken", id)
 		}
 	}
@@ -142,14 +143,14 @@ func TestAFileThatWasNotThere(t *testing.T) {
 
 // A set that a kill left is read again: one without its manifest had no call.
 func TestLoad(t *testing.T) {
-	k, root := place(t)
+	k, root := fresh(t)
 	put(t, filepath.Join(root, "a.txt"), "x")
-	if _, err := k.Before("whole", []string{filepath.Join(root, "a.txt")}, nil, roomy); err != nil {
+	if _, err := k.Before("whole", nil, []string{filepath.Join(root, "a.txt")}, nil, roomy); err != nil {
 		t.Fatal(err)
 	}
 	_ = os.Mkdir(k.folder("cut"), 0o700)
 	_ = os.Mkdir(k.folder("torn"), 0o700)
-	put(t, filepath.Join(k.folder("torn"), manifest), `{"id":"torn","made":tr`)
+	put(t, filepath.Join(k.folder("torn"), manifest), `{"id":"torn","entries":[`)
 	for id, want := range map[string]bool{"whole": true, "cut": false, "torn": false, "none": false} {
 		s, ok, err := k.Load(id)
 		if ok != want || err != nil || ok && len(s.Entries) != 1 {
@@ -173,7 +174,7 @@ func TestThereAndBack(t *testing.T) {
 			}
 		}
 		before := tree(root)
-		s, err := k.Before("1", nil, []string{root}, roomy)
+		s, err := k.Before("1", nil, nil, []string{root}, roomy)
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -190,15 +191,12 @@ func TestThereAndBack(t *testing.T) {
 			}
 		}
 		after := tree(root)
-		r, err := k.After(s)
-		if err != nil {
-			rt.Fatal(err)
-		}
+		r := k.After(s)
 		var paths []string
 		for _, e := range r.Files {
 			paths = append(paths, e.Path)
 		}
-		back, err := k.Before("2", paths, nil, roomy)
+		back, err := k.Before("2", nil, paths, nil, Limits{All: true})
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -208,10 +206,7 @@ func TestThereAndBack(t *testing.T) {
 		if got := tree(root); got != before {
 			rt.Fatalf("was %s, put back %s", before, got)
 		}
-		r2, err := k.After(back)
-		if err != nil {
-			rt.Fatal(err)
-		}
+		r2 := k.After(back)
 		if _, err := k.Restore("2", r2.Files); err != nil {
 			rt.Fatal(err)
 		}
@@ -222,4 +217,169 @@ func TestThereAndBack(t *testing.T) {
 			rt.Fatalf("was %s, put back twice %s", after, got)
 		}
 	})
+}
+
+// A link that was put in the way never leads a file elsewhere, and nothing is written when one of the places is not what it was.
+func TestLinksAreNotFollowed(t *testing.T) {
+	k, root := fresh(t)
+	first, second := filepath.Join(root, "a.txt"), filepath.Join(root, "sub", "b.txt")
+	put(t, first, "was a")
+	put(t, second, "was b")
+	s, err := k.Before("s1", nil, []string{first, second}, nil, roomy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	outside := t.TempDir()
+	put(t, filepath.Join(outside, "b.txt"), "not yours")
+	_ = os.RemoveAll(filepath.Dir(second))
+	if err := os.Symlink(outside, filepath.Dir(second)); err != nil {
+		t.Fatal(err)
+	}
+	put(t, first, "is a")
+	r := k.After(s)
+	if len(r.Files) != 2 {
+		t.Fatalf("%+v", r)
+	}
+	if n, err := k.Restore("s1", r.Files); n != 0 || err == nil {
+		t.Fatal(n, err)
+	}
+	for path, want := range map[string]string{filepath.Join(outside, "b.txt"): "not yours", first: "is a"} {
+		if got, _ := os.ReadFile(path); string(got) != want {
+			t.Errorf("%s holds %q", path, got)
+		}
+	}
+	_ = os.Remove(filepath.Dir(second))
+	if n, err := k.Restore("s1", r.Files); n != 2 || err != nil {
+		t.Fatal(n, err)
+	}
+	// A link in place of the file itself, and a folder there.
+	for _, make := range []func() error{func() error { return os.Symlink(filepath.Join(outside, "b.txt"), first) }, func() error { return os.Mkdir(first, 0o700) }} {
+		_ = os.Remove(first)
+		if err := make(); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := k.Restore("s1", r.Files); n != 0 || err == nil {
+			t.Fatal(n, err)
+		}
+	}
+	// A folder given by a link is the folder it leads to.
+	_ = os.Remove(first)
+	put(t, first, "x")
+	link := filepath.Join(t.TempDir(), "link")
+	_ = os.Symlink(root, link)
+	s2, err := k.Before("s2", nil, []string{filepath.Join(link, "a.txt")}, []string{link}, roomy)
+	if err != nil || len(s2.Entries) != 2 || s2.Entries[0].Path != mustReal(t, first) {
+		t.Fatalf("%+v %v", s2, err)
+	}
+}
+
+func mustReal(t *testing.T, path string) string {
+	t.Helper()
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return real
+}
+
+// A copy that is damaged is not written over anything.
+func TestDamagedCopies(t *testing.T) {
+	k, root := fresh(t)
+	var paths []string
+	for _, n := range []string{"a.txt", "b.txt"} {
+		paths = append(paths, filepath.Join(root, n))
+		put(t, paths[len(paths)-1], "was")
+	}
+	s, _ := k.Before("s1", nil, paths, nil, roomy)
+	for _, p := range paths {
+		put(t, p, "is")
+	}
+	r := k.After(s)
+	put(t, filepath.Join(k.folder("s1"), r.Files[1].Copy), "wa")
+	if n, err := k.Restore("s1", r.Files); n != 0 || !errors.Is(err, ErrGone) {
+		t.Fatal(n, err)
+	}
+	if got := tree(root); strings.Contains(got, "was") {
+		t.Error(got)
+	}
+}
+
+// A file that cannot be read costs its own copy, not the others'; where everything must be copied it is an error.
+func TestAFileThatCannotBeRead(t *testing.T) {
+	k, root := fresh(t)
+	put(t, filepath.Join(root, "a.txt"), "a")
+	put(t, filepath.Join(root, "b.txt"), "b")
+	k.Step = func(what string) {
+		if what == "copy" {
+			_ = os.Remove(filepath.Join(root, "a.txt"))
+		}
+	}
+	s, err := k.Before("s1", nil, nil, []string{root}, roomy)
+	if err != nil || s.Entries[0].Note != unreadable || s.Entries[0].Copy != "" || s.Entries[1].Copy == "" {
+		t.Fatalf("%+v %v", s, err)
+	}
+	put(t, filepath.Join(root, "a.txt"), "a")
+	if _, err := k.Before("s2", nil, nil, []string{root}, Limits{All: true}); err == nil {
+		t.Fatal("not everything was copied, and nobody was told")
+	}
+	if ids, _ := k.IDs(); len(ids) != 1 {
+		t.Error("a part of a set stayed", ids)
+	}
+}
+
+// A-904: never a part of a file that grew while it was copied; A-941: more than 10,000 files are too many, and what they make is not guessed.
+func TestGrownAndFull(t *testing.T) {
+	k, root := fresh(t)
+	put(t, filepath.Join(root, "a.txt"), "a")
+	k.Step = func(what string) {
+		if what == "copy" {
+			put(t, filepath.Join(root, "a.txt"), strings.Repeat("a", 20_000))
+		}
+	}
+	s, err := k.Before("s1", nil, nil, []string{root}, Limits{FileBytes: 10_000, TotalBytes: 1 << 20, Files: 10})
+	if err != nil || s.Entries[0].Note != tooBig || s.Entries[0].Copy != "" {
+		t.Fatalf("%+v %v", s, err)
+	}
+	k.Step = nil
+	for i := range walked + 1 {
+		f, err := os.Create(filepath.Join(root, fmt.Sprint(i)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = f.Close()
+	}
+	s, err = k.Before("s2", nil, nil, []string{root}, Limits{FileBytes: 1 << 20, TotalBytes: 1 << 30, Files: 1 << 20})
+	if err != nil || !s.Cut || len(s.Notes) != 1 || s.Notes[0] != TooMany || s.Entries[0].Copy != "" {
+		t.Fatalf("%v %v %v", s.Cut, s.Notes, err)
+	}
+	put(t, filepath.Join(root, "new"), "x")
+	if r := k.After(s); len(r.Created) != 0 {
+		t.Error(r.Created)
+	}
+}
+
+// A-940: Sentient's own folder is never looked at, but the files folder inside it is.
+func TestOwnFolder(t *testing.T) {
+	person := t.TempDir()
+	home := filepath.Join(person, ".sentient")
+	k, err := Open(filepath.Join(home, "snapshots"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, filepath.Join(home, "gateway.token"), "secret")
+	put(t, filepath.Join(home, "files", "a.txt"), "a")
+	put(t, filepath.Join(person, "b.txt"), "b")
+	for root, want := range map[string]string{person: "b.txt", filepath.Join(home, "files"): "a.txt", home: ""} {
+		s, err := k.Before("s"+fmt.Sprint(len(root)), nil, nil, []string{root}, roomy)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, e := range s.Entries {
+			got = append(got, filepath.Base(e.Path))
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: %v", root, got)
+		}
+	}
 }
