@@ -70,6 +70,14 @@ func (s *state) weighedKeys() map[string]bool {
 	return keys
 }
 
+// withoutMemory refuses what a turn without memory may not use, however it is called.
+func withoutMemory(x *msg.Call) string {
+	if x.Memory || !tool.NeedsMemory(x.Tool) {
+		return ""
+	}
+	return "This chat doesn't use what Sentient knows about you, so " + x.Tool + " was not used."
+}
+
 func (g gate) facts(e tool.Entry, args map[string]any, x *msg.Call) policy.Facts {
 	t := e.Tool
 	risk := tool.EffectiveRisk(t, args, x)

@@ -109,6 +109,10 @@ func (j *judgement) consider(call msg.ToolCall) (considered, *agent.Verdict) {
 	}
 	x := j.base
 	x.ID, x.Tool, x.Args = call.ID, call.Name, args
+	if no := withoutMemory(&x); no != "" {
+		v := refusal(call.ID, no)
+		return considered{}, &v
+	}
 	c := considered{call: call, entry: e, x: &x, facts: j.facts(e, args, &x)}
 	if a, ok := j.ask.Answers[call.ID]; ok {
 		c.facts.Approved = approval(&a)

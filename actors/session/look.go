@@ -102,6 +102,9 @@ func (j *judgement) evidence() (*look.Evidence, error) {
 		soul, user, memory := j.o.Workspace.Prompt(j.cfg.Memory.WorkspaceBudgetChars)
 		e.Trusted = append(e.Trusted, soul, user, memory)
 	}
+	if j.o.Memories != nil && j.base.Memory {
+		e.Memories = j.o.Memories()
+	}
 	wrote := dataWords{}
 	for _, row := range rows {
 		for _, call := range row.Calls {

@@ -77,8 +77,9 @@ type Options struct {
 	Registry  func() *tool.Registry
 	Files     Files
 	Workspace Workspace
-	Consent   Consent   // nil: nobody grants anything
-	Snapshots Snapshots // nil: no copies are kept
+	Memories  func() []string // active saved ones, for the second look; nil: there are none
+	Consent   Consent         // nil: nobody grants anything
+	Snapshots Snapshots       // nil: no copies are kept
 	Config    func() *app.Config
 	// Count counts a finished model call whose chat is gone, so that no batch of it can; nil leaves it out.
 	Count  func(msg.CountedCall)

@@ -22,6 +22,7 @@ type planInput struct {
 	own                  string // the chat's model
 	channel              string
 	incognito, untrusted bool
+	memory               bool // the turn may use what is known about the person
 	summaryUpto          string
 	checks               []chan struct{} // rule checks that the reply waits for
 }
@@ -30,7 +31,7 @@ type planInput struct {
 func (a *actor) plan(e makePlan) {
 	s := a.chat.state
 	in := planInput{session: a.chat.id, turn: e.Turn, first: e.First, strict: e.Model, own: s.Model, channel: s.Channel,
-		incognito: s.Incognito, untrusted: s.GetUntrusted() != "", summaryUpto: s.SummaryUpto}
+		incognito: s.Incognito, memory: a.mayRemember(), untrusted: s.GetUntrusted() != "", summaryUpto: s.SummaryUpto}
 	for _, done := range a.checks {
 		in.checks = append(in.checks, done)
 	}
@@ -43,6 +44,11 @@ func (a *actor) plan(e makePlan) {
 	if err != nil {
 		failed(err)
 	}
+}
+
+// mayRemember is the turn's one decision whether it uses what is known about the person.
+func (a *actor) mayRemember() bool {
+	return !a.chat.Incognito || a.o.Config().Chat.IncognitoUsesMemory
 }
 
 type planner struct {
@@ -141,7 +147,7 @@ func (p *planner) selection(rows []*pb.MessageRow, c agent.Choice) tool.Selectio
 	return tool.Selection{Text: text, Model: c.Model, All: p.cfg.Chat.ToolSelection == "all", MaxLocal: p.cfg.Chat.MaxToolsLocal, MaxCloud: p.cfg.Chat.MaxToolsCloud,
 		Recent: recent, Similarity: p.Similarity, Skip: func(e tool.Entry) bool {
 			rule, _ := policy.RuleFor(rules, e.Tool.Name, e.Plugin.ID)
-			return rule == policy.RuleNever || cannotRead(e, p.cfg.Integrations.ReadOnly)
+			return rule == policy.RuleNever || cannotRead(e, p.cfg.Integrations.ReadOnly) || !p.in.memory && tool.NeedsMemory(e.Tool.Name)
 		}}
 }
 
@@ -161,7 +167,7 @@ func ownWords(rows []*pb.MessageRow, turn string) (said []string) {
 }
 
 func (p *planner) system(tools []string, summary string) string {
-	memory := !p.in.incognito || p.cfg.Chat.IncognitoUsesMemory
+	memory := p.in.memory
 	as := p.cfg.Assistant
 	pr := agent.Prompt{Assistant: as.Name, UserName: as.UserName, Location: as.Location, Language: as.Language, Channel: p.in.channel,
 		Incognito: p.in.incognito, NoMemory: !memory, Outside: p.cfg.Chat.MarkOutsideContent, Summary: summary,

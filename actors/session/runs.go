@@ -206,8 +206,16 @@ func (a *actor) callContext(turn string, r agent.CallRun) *msg.Call {
 			limit = choice.ResultLimit
 		}
 	}
-	return &msg.Call{ID: r.Call.ID, Tool: r.Call.Name, Session: a.chat.id, Turn: turn, Channel: s.Channel, Origin: "user",
-		Incognito: s.Incognito, Memory: !s.Incognito || a.o.Config().Chat.IncognitoUsesMemory, ResultLimit: limit}
+	return &msg.Call{ID: r.Call.ID, Tool: r.Call.Name, Session: a.chat.id, Turn: turn, Channel: s.Channel, Origin: originOf(s.Channel),
+		Incognito: s.Incognito, Memory: a.mayRemember(), ResultLimit: limit}
+}
+
+// originOf says whether somebody asked for the work: a chat on a channel of the engine's own has nobody's (ADR 0017).
+func originOf(channel string) string {
+	if contains([]string{"proactive", "heartbeat", "followups", "dreaming", "background"}, channel) {
+		return channel
+	}
+	return "user"
 }
 
 // perform runs a call and makes its result what the model, the transcript and the clients get. The gate is asked once more,
@@ -243,6 +251,11 @@ func (o *Options) perform(ctx context.Context, g gate, r agent.CallRun, x *msg.C
 
 // stops is the gate right before the effect: a rule, a mode or a connection that changed since the call was let through counts.
 func (g gate) stops(e tool.Entry, r agent.CallRun, x *msg.Call) (out agent.Outcome, held bool) {
+	if no := withoutMemory(x); no != "" {
+		out = agent.ErrorOutcome(x.ID, no)
+		out.NotRun = true
+		return out, true
+	}
 	f := g.facts(e, x.Args, x)
 	f.Approved = approval(r.Approved)
 	ruling := policy.Judge(f)

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Marker wraps outside content for a model, so that it can be told from what the person and the engine say. Its secret is
@@ -77,60 +78,94 @@ func cleanSource(source string) string {
 // defuse replaces what a reader could take for a marker: an opening bracket and the marker's words, however they are
 // spelled (case, spaces, invisible characters, full-width and look-alike letters), up to the closing bracket of the line.
 func defuse(s string) string {
-	if !strings.ContainsFunc(s, opens) {
-		return s
-	}
-	runes := []rune(s)
 	var b strings.Builder
-	for i := 0; i < len(runes); {
-		if opens(runes[i]) {
-			if end := markerEnd(runes, i+1); end > 0 {
+	from := 0 // what is written so far
+	for i := 0; i < len(s); {
+		if !mayOpen[s[i]] {
+			i++
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(s[i:])
+		if opens(r) {
+			if end := markerEnd(s, i+size); end > 0 {
+				b.WriteString(s[from:i])
 				b.WriteString(fakeMarker)
-				i = end
+				i, from = end, end
 				continue
 			}
 		}
-		b.WriteRune(runes[i])
-		i++
+		i += size
 	}
+	if from == 0 {
+		return s
+	}
+	b.WriteString(s[from:])
 	return b.String()
 }
 
+// mayOpen are the bytes that an opening bracket begins with.
+var mayOpen = func() (t [256]bool) {
+	for _, r := range openers {
+		t[string(r)[0]] = true
+	}
+	return t
+}()
+
 // markerEnd gives the index after a look-alike whose words may begin at i, or 0 when there is none.
-func markerEnd(runes []rune, i int) int {
+func markerEnd(s string, i int) int {
 	for _, words := range []string{"outsidecontent", "endofoutsidecontent"} {
-		if end := match(runes, i, words); end > 0 {
-			const reach = 300 // characters to the closing bracket
-			for j := end; j < len(runes) && j < end+reach && runes[j] != '\n'; j++ {
-				if closes(runes[j]) {
-					return j + 1
-				}
-			}
-			return end
+		end := match(s, i, words)
+		if end == 0 {
+			continue
 		}
+		const reach = 300 // characters to the closing bracket
+		at := end
+		for range reach {
+			r, size := utf8.DecodeRuneInString(s[at:])
+			if size == 0 || r == '\n' {
+				break
+			}
+			at += size
+			if closes(r) {
+				return at
+			}
+		}
+		return end
 	}
 	return 0
 }
 
-// match gives the index after words in runes from i, letters folded and everything between them skipped, or 0.
-func match(runes []rune, i int, words string) int {
+// match gives the index after words in s from i, letters folded and everything between them skipped, or 0.
+func match(s string, i int, words string) int {
 	skipped := 0
 	for _, want := range words {
-		for i < len(runes) && !unicode.IsLetter(runes[i]) && !unicode.IsDigit(runes[i]) && !opens(runes[i]) && !closes(runes[i]) {
-			if i, skipped = i+1, skipped+1; skipped > 100 {
+		for {
+			r, size := utf8.DecodeRuneInString(s[i:])
+			if size == 0 {
+				return 0
+			}
+			if unicode.IsLetter(r) || unicode.IsDigit(r) || opens(r) || closes(r) {
+				if fold(r) != want {
+					return 0
+				}
+				i += size
+				break
+			}
+			if i, skipped = i+size, skipped+1; skipped > 100 {
 				return 0
 			}
 		}
-		if i == len(runes) || fold(runes[i]) != want {
-			return 0
-		}
-		i++
 	}
 	return i
 }
 
-func opens(r rune) bool  { return strings.ContainsRune("[［【〔⟦❲﹝", r) }
-func closes(r rune) bool { return strings.ContainsRune("]］】〕⟧❳﹞", r) }
+const (
+	openers = "[［【〔⟦❲﹝"
+	closers = "]］】〕⟧❳﹞"
+)
+
+func opens(r rune) bool  { return strings.ContainsRune(openers, r) }
+func closes(r rune) bool { return strings.ContainsRune(closers, r) }
 
 // fold gives the plain small letter that a character looks like.
 func fold(r rune) rune {

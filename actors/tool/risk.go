@@ -69,6 +69,16 @@ func oneLine(s string, n int) string {
 	return clip(strings.Join(strings.Fields(s), " "), n)
 }
 
+// NeedsMemory says whether a tool uses what is known about the person: a turn without memory neither offers nor runs it
+// (section 10, "Turns without memory").
+func NeedsMemory(name string) bool {
+	switch name {
+	case "memory_recall", "memory_search_by_source", "memory_search_history", "history_semantic_search", "history_time_search", "user_model_ask", "memory_forget":
+		return true
+	}
+	return false
+}
+
 // Trusted says whether a plugin's look-ups bring only what the engine or the person wrote (TRUSTED_PLUGINS, A-921).
 func Trusted(plugin string) bool {
 	switch plugin {
