@@ -69,6 +69,9 @@ func OfResult(tool, plain, app, kind string, args map[string]any, result json.Ra
 		c.Action = strings.ToLower(plain) + " done"
 	}
 	reason, missed, failed := failure(result)
+	if failed && cancels(tool) && (reason == "its status is cancelled" || reason == "its status is canceled") {
+		failed = false // as it was asked to
+	}
 	if !failed && isError {
 		reason, failed = "it failed", true
 	}
@@ -82,6 +85,9 @@ func OfResult(tool, plain, app, kind string, args map[string]any, result json.Ra
 	}
 	return c
 }
+
+// cancels: a tool whose good end is that something is cancelled.
+func cancels(tool string) bool { return strings.Contains(strings.ToLower(tool), "cancel") }
 
 // ReadBack takes what the tool read back into a check of a result that looked good.
 func ReadBack(c msg.OutcomeCheck, o msg.Outcome) msg.OutcomeCheck {
@@ -229,7 +235,7 @@ func failureObject(v map[string]any) (reason string, missed []string, failed boo
 	}
 	for _, k := range []string{"failed", "errors", "rejected", "bounced", "not_sent"} {
 		if list, ok := v[k].([]any); ok && len(list) > 0 {
-			reason, missed = missing(list)
+			reason, missed = missing(k, list)
 			return reason, missed, true
 		}
 		if m, ok := v[k].(map[string]any); ok && len(m) > 0 {
@@ -251,30 +257,61 @@ func failureObject(v map[string]any) (reason string, missed []string, failed boo
 	return "", nil, false
 }
 
-// missing words a list of what was not reached.
-func missing(list []any) (reason string, missed []string) {
-	var parts []string
+// missing words a list of what was not reached. Where an item says what went wrong but not for whom, missed
+// is empty: it could be any.
+func missing(key string, list []any) (reason string, missed []string) {
+	var named, other []string
 	for _, x := range list {
-		who := texts(x)
-		m, _ := x.(map[string]any)
-		why := plain(m["reason"])
-		for _, k := range []string{"error", "message", "detail"} {
-			why = orElse(why, plain(m[k]))
+		who, why := texts(x), whyOf(x)
+		s, _ := x.(string)
+		address := addressIn(s)
+		if address == "" && key == "errors" && strings.Contains(s, " ") {
+			who, why = nil, s
 		}
 		switch {
+		case address != "":
+			who, named = []string{address}, append(named, oneLine(s))
 		case len(who) > 0 && why != "" && why != who[0]:
-			parts = append(parts, fmt.Sprintf("%s (%s)", who[0], why))
+			named = append(named, fmt.Sprintf("%s (%s)", who[0], why))
 		case len(who) > 0:
-			parts = append(parts, who[0])
-		case why != "":
-			parts = append(parts, why)
+			named = append(named, who[0])
+		default:
+			other = append(other, orElse(why, "it failed for some"))
 		}
 		missed = append(missed, who...)
 	}
-	if len(parts) == 0 {
-		return "it failed for some", missed
+	if len(other) > 0 {
+		missed = nil
 	}
-	return "it couldn't do it for " + strings.Join(parts, ", "), missed
+	if len(named) > 0 {
+		other = append([]string{"it couldn't do it for " + strings.Join(named, ", ")}, other...)
+	}
+	return strings.Join(slices.Compact(other), "; "), missed
+}
+
+// addressIn is the one address in a sentence; "" for a bare address, for several and for none.
+func addressIn(s string) (address string) {
+	fields := strings.Fields(s)
+	for _, f := range fields {
+		if !strings.Contains(f, "@") {
+			continue
+		}
+		if len(fields) == 1 || address != "" {
+			return ""
+		}
+		address = strings.Trim(f, `<>()[]"'.,:;`)
+	}
+	return address
+}
+
+func whyOf(v any) string {
+	m, _ := v.(map[string]any)
+	for _, k := range []string{"reason", "error", "message", "detail"} {
+		if s := plain(m[k]); s != "" {
+			return s
+		}
+	}
+	return ""
 }
 
 func plain(v any) string {
