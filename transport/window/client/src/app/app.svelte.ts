@@ -2,6 +2,7 @@
 
 import { getContext, setContext } from 'svelte'
 import { SvelteMap } from 'svelte/reactivity'
+import type { Busy } from '../core/models'
 import type { Bootstrap, ChatEvent } from '../core/wire'
 import { Refused, call, get } from '../net/api'
 import { type Link, Live } from '../net/live'
@@ -31,6 +32,8 @@ export class App {
   question = $state.raw<Question | null>(null)
   preview = $state('') // the file that is shown over the page
   grantsSeen = $state(0) // counts changes of what is allowed for now
+  spent = $state(0) // counts changes of the budget's state
+  localModel = $state.raw<Busy | null>(null) // what it does now
   chats = new Chats(this)
   stores = new SvelteMap<string, { hear?(e: ChatEvent): void }>()
   reconnects = 0
@@ -134,6 +137,8 @@ export class App {
       void this.readBoot()
     }
     if (e.type === 'approval_grants.updated') this.grantsSeen++
+    if (e.type === 'budget.updated') this.spent++
+    if (e.type === 'model.busy') this.localModel = e.data as unknown as Busy
     this.chats.hear(e)
     for (const s of this.stores.values()) s.hear?.(e)
   }
