@@ -31,13 +31,14 @@ type actor struct {
 	expiry   *act.Timer
 	undoing  *act.Timer
 	checks   map[string]chan struct{} // running rule checks by message; closed at their end
+	bringing map[string]bool          // results whose call is being undone
 	unsaved  struct{ text, thinking strings.Builder }
 	saving   *act.Timer
 	retrying *act.Timer // set while the disk is too full to settle a turn that was cut; nothing is changed until it is settled
 }
 
 func (a *actor) Start(c *act.Ctx) error {
-	a.c, a.upkeeps, a.checks = c, map[string]bool{}, map[string]chan struct{}{}
+	a.c, a.upkeeps, a.checks, a.bringing = c, map[string]bool{}, map[string]chan struct{}{}, map[string]bool{}
 	return a.load()
 }
 
@@ -271,7 +272,7 @@ func (a *actor) perform(c *change) {
 	for _, e := range c.after {
 		a.do(e)
 	}
-	a.c.Busy(a.chat.turn != nil || len(a.upkeeps)+len(a.checks) > 0)
+	a.c.Busy(a.chat.turn != nil || len(a.upkeeps)+len(a.checks)+len(a.bringing) > 0)
 	if c.deleted || !a.chat.exists {
 		a.chat.exists = false
 		a.c.Busy(false)

@@ -31,6 +31,7 @@ const (
 var (
 	errNothingBack = msg.NewFault(msg.Conflict, "There is nothing to bring back.")
 	errBroughtBack = msg.NewFault(msg.Conflict, "This was brought back already.")
+	errBringing    = msg.NewFault(msg.Conflict, "This is being brought back right now.")
 )
 
 // BringBack runs the app's restore tool for a call that moved something to the trash, with the arguments that call was given
@@ -44,17 +45,21 @@ func (s *Service) BringBack(ctx context.Context, session, message string) (Broug
 	if back.handOff != nil {
 		return Brought{HandOff: back.handOff, Error: "You've set this to \"Hand it to me\", so Sentient did not bring it back."}, nil
 	}
-	out, err := s.run(ctx, session, back)
-	if err != nil {
-		return Brought{}, err
-	}
-	if out.IsError {
-		return Brought{}, msg.NewFault(msg.Conflict, "It could not be brought back: "+errorOf(out.Result))
-	}
-	_, err = ask(ctx, s, session, func(_ *actor, c *change) (struct{}, error) {
-		c.eventRow(eventRestored, message, back.call.Name)
+	out, failed := s.run(ctx, session, back)
+	worked := failed == nil && !out.IsError
+	_, err = ask(context.WithoutCancel(ctx), s, session, func(a *actor, c *change) (struct{}, error) {
+		delete(a.bringing, message)
+		if worked {
+			c.eventRow(eventRestored, message, back.call.Name)
+		}
 		return struct{}{}, nil
 	})
+	switch {
+	case failed != nil:
+		return Brought{}, failed
+	case !worked:
+		return Brought{}, msg.NewFault(msg.Conflict, "It could not be brought back: "+errorOf(out.Result))
+	}
 	return Brought{Result: out.Result}, err
 }
 
@@ -78,6 +83,8 @@ func (a *actor) wayBack(c *change, message string) (*wayBack, error) {
 		return nil, errNothingBack
 	case done:
 		return nil, errBroughtBack
+	case a.bringing[message]:
+		return nil, errBringing
 	}
 	g := a.gate(nil)
 	e, ok := g.reg.Lookup(call.Name)
@@ -109,6 +116,7 @@ func (a *actor) wayBack(c *change, message string) (*wayBack, error) {
 		return nil, msg.NewFault(msg.Conflict, r.Refusal)
 	}
 	c.eventRow(eventRestoring, message, name)
+	a.bringing[message] = true
 	return back, nil
 }
 
@@ -129,7 +137,7 @@ func (a *actor) trashed(message string) (call *msg.ToolCall, done bool, err erro
 				return err
 			}
 			for _, x := range other.Calls {
-				if x.Id == row.CallId {
+				if x.Id == row.CallId && other.Id < message { // the nearest one before the result: a model may use an id twice
 					call = &msg.ToolCall{ID: x.Id, Name: x.Name, Arguments: x.Arguments}
 				}
 			}

@@ -236,6 +236,7 @@ func (o *Options) perform(ctx context.Context, g gate, r agent.CallRun, x *msg.C
 		return no
 	}
 	finish := o.keepCopies(e, x)
+	defer finish() // also when the tool panics
 	result, err := e.Tool.Run(ctx, x)
 	finish()
 	var out agent.Outcome

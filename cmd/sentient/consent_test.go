@@ -266,7 +266,7 @@ func TestPutBack(t *testing.T) {
 		t.Fatalf("%v", res)
 	}
 	session := w.next("done")["session_id"].(string)
-	item := map[string]string{"id": "snap:" + res["call_id"].(string)}
+	item := map[string]string{"id": "snap:" + session + ":" + res["call_id"].(string)}
 	if got := call[map[string]any](p, "POST", "/api/timeline/restore", item); got["ok"] != true || got["restored"] != 1.0 || got["message"] != "Put back 1 file." {
 		t.Fatalf("%v", got)
 	}

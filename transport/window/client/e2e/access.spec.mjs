@@ -103,6 +103,11 @@ test('axe finds nothing serious, dark and light', async t => {
     await page.goto(page.url().split('#')[0] + '#/settings/chat')
     await page.getByText('History window', { exact: false }).first().waitFor()
     await serious(page, 'settings of chats, ' + theme)
+    for (const [where, ready] of [['roles', 'Check the models'], ['plans', 'Continue with ChatGPT'], ['cost', 'Show a table'], ['approvals', 'Allowed for now']]) {
+      await page.goto(page.url().split('#')[0] + '#/settings/' + where)
+      await page.getByText(ready).first().waitFor()
+      await serious(page, `settings, ${where}, ${theme}`)
+    }
     await page.keyboard.press('Control+K')
     await page.getByRole('listbox').waitFor()
     await serious(page, 'commands, ' + theme)

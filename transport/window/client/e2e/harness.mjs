@@ -93,7 +93,7 @@ export async function world(t, { onboarded = true, config = '', pretend = false 
   const home = mkdtempSync(join(tmpdir(), 'sentient-window-'))
   const model = await startModel()
   writeFileSync(join(home, 'config.yaml'), `assistant:\n  onboarding_complete: ${onboarded}\n  user_name: ${onboarded ? 'Maya' : '""'}\nchat:\n  auto_title: false\nui:\n  theme: light\n` +
-    `models:\n  roles:\n    primary: lm_studio/test\n    fast: lm_studio/test\n  providers:\n    lm_studio:\n      api_base: ${model.url}/v1\n${config}`)
+    `models:\n  roles:\n    primary: lm_studio/test\n    fast: lm_studio/test\n  providers:\n    lm_studio:\n      api_base: ${model.url}/v1\n    ollama:\n      api_base: ${model.url}\n    ollama_chat:\n      api_base: ${model.url}\n${config}`)
   const engine = await new Engine(home, pretend ? demo : bin).start()
   const contexts = []
   const problems = []

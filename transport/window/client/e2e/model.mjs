@@ -7,11 +7,18 @@ import { createServer } from 'node:http'
 export async function startModel() {
   const queue = []
   const requests = []
+  const pulled = [] // models of its Ollama
   let script = null
   const server = createServer((req, res) => {
     let body = ''
     req.on('data', d => { body += d })
     req.on('end', () => {
+      if (req.url === '/api/pull') return void pull(res, pulled, JSON.parse(body).model ?? JSON.parse(body).name)
+      if (req.url === '/api/tags') {
+        res.setHeader('content-type', 'application/json')
+        res.end(JSON.stringify({ models: pulled.map(name => ({ name, model: name, size: 1, details: { family: 'x', parameter_size: '8B' } })) }))
+        return
+      }
       if (!req.url.endsWith('/chat/completions')) {
         res.setHeader('content-type', 'application/json')
         res.end(JSON.stringify({ object: 'list', data: [{ id: 'test', object: 'model' }] }))
@@ -26,10 +33,22 @@ export async function startModel() {
   return {
     url: `http://127.0.0.1:${server.address().port}`,
     requests,
+    pulled,
     next: (...steps) => { queue.push(steps) },
     script: f => { script = f },
     close: () => new Promise(r => { server.closeAllConnections(); server.close(r) }),
   }
+}
+
+// pull plays a download of Ollama.
+async function pull(res, pulled, name) {
+  res.writeHead(200, { 'content-type': 'application/x-ndjson' })
+  for (let i = 0; i <= 4; i++) {
+    res.write(JSON.stringify({ status: 'pulling 1234', digest: 'sha256:1234', total: 4e9, completed: i * 1e9 }) + '\n')
+    await sleep(150)
+  }
+  if (!pulled.includes(name)) pulled.push(name)
+  res.end(JSON.stringify({ status: 'success' }) + '\n')
 }
 
 let calls = 0

@@ -138,6 +138,7 @@ export class App {
     }
     if (e.type === 'approval_grants.updated') this.grantsSeen++
     if (e.type === 'budget.updated') this.spent++
+    if (e.type === 'notification.new' && typeof e.data?.title === 'string') this.toast(e.data.title, 'info')
     if (e.type === 'model.busy') this.localModel = e.data as unknown as Busy
     this.chats.hear(e)
     for (const s of this.stores.values()) s.hear?.(e)
