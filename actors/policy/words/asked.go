@@ -14,157 +14,94 @@ type Tool struct {
 	OtherApps         []string // display names of the other connected apps
 }
 
-// actions are groups of words that mean the same deed. The first of each are those that tools are named by; all are what people say.
-var actions = [][]string{
-	words("send email mail e-mail message text dm ping write drop shoot"),
-	words("reply answer respond"),
-	words("forward"),
-	words("post publish tweet share announce"),
-	words("comment"),
-	words("delete remove erase destroy purge clear discard trash recycle bin"),
-	words("archive"),
-	words("restore untrash recover undelete unarchive"),
-	words("create add make schedule book set put plan draft new insert"),
-	words("update change edit modify rename adjust move reschedule set"),
-	words("buy order purchase pay checkout"),
-	words("unlock open"),
-	words("lock close secure"),
-	words("turn switch set dim activate"),
-	words("run execute start launch"),
-	words("upload save write store export"),
-	words("download save"),
-	words("invite add"),
-	words("accept approve"),
-	words("decline reject cancel"),
-	words("mark label star pin flag tag"),
-	words("copy duplicate"),
-	words("follow subscribe"), words("unfollow unsubscribe"), words("like react"), words("join"), words("leave"), words("play"), words("pause stop"),
-}
-
-// either are words that are as often a thing as a deed.
-var either = words(`email mail e-mail message text dm post share comment order book schedule plan change set lock close open move copy mark label star pin flag
-	tag like play run start trash bin forward answer reply update clear draft new make ping drop download upload export store save cancel tweet archive write leave join`)
-
-// mails, messages and posts: what a verb alone already names, by the kind of a tool.
-var kinds = []struct{ tool, things []string }{
-	{words("email gmail mail imap outlook smtp"), words("email emails mail mails e-mail e-mails")},
-	{words("message messages slack discord telegram whatsapp dm sms chat"), words("message messages dm text texts")},
-	{words("post posts tweet social blog"), words("post posts tweet tweets")},
-}
-
 // AskedFor says whether the person's own words of a turn, oldest first, ask for a call of the tool ("Only if I asked", A-087 to
-// A-094). A call that acts is asked for when one clause names its deed with a verb, where a verb goes, and names what it acts on
-// (a word of the tool's name, its app; an email address names an email) or is a bare "send it". A look-up is asked for when a
-// clause names what it reads, or its app. A clause that names another connected app never counts, and a later "don't send it"
-// takes back what was asked before it.
+// A-094). messages are what the person typed or said, and nothing else (A-088).
+//
+// A call that acts is asked for when one clause names its deed with a verb, where a verb goes, and names what it acts on (a word
+// of the tool's name, its app; an email address names an email) or is a bare "send it". A look-up is asked for when a clause
+// names what it reads, or its app. A clause that names another connected app never counts.
+//
+// Nothing is asked for by what forbids, by conditions and questions, by what somebody else is to do, by quotations and by text
+// that was put in to be read. An ask-first holds for its whole message. A later "don't send it", "no" or "wait" takes back what
+// was asked before it; what is asked after it counts again.
 func AskedFor(messages []string, t Tool) bool {
 	p := profileOf(t)
 	asked := false
 	for _, m := range messages {
-		for _, s := range ordersOf(m) {
-			switch {
-			case s.forbid:
-				if p.names(s.whole) || mentions(s.whole, p.verbs) {
-					asked = false
+		held := false
+		for _, it := range itemsOf(m) {
+			switch it.kind {
+			case takeBack:
+				asked = false
+			case forbid, hold:
+				switch p.concerned(it) {
+				case concernAll:
+					asked, held = false, true
+				case concernThis:
+					asked, held = false, held || it.kind == hold
 				}
-			case p.otherApp(s.whole):
-			case t.Risk == msg.RiskRead:
-				asked = asked || p.names(s.whole)
-			case len(s.words) > 0:
-				asked = asked || p.asks(s.words)
+			default:
+				asked = asked || p.askedBy(it)
 			}
 		}
+		asked = asked && !held
 	}
 	return asked
 }
 
-type profile struct {
-	verbs  []string // what people say for its deed
-	things []string // what it acts on
-	app    []string // the words of its app's name
-	email  bool
-	others [][]string
-}
-
-func profileOf(t Tool) profile {
-	p := profile{app: nameWords(t.App)}
-	name := nameWords(t.Name)
-	verb := ""
-	for _, g := range actions {
-		for _, w := range name {
-			if slices.Contains(g, w) && (verb == "" || slices.Index(name, w) < slices.Index(name, verb) || isThing(verb) && !isThing(w)) {
-				verb = w
-			}
-		}
+func (p *profile) askedBy(it item) bool {
+	if p.tool.Risk == msg.RiskRead {
+		return p.names(it.named, it.named) && !p.otherApp(it.whole)
 	}
-	for _, g := range actions {
-		if slices.Contains(g, verb) {
-			p.verbs = append(p.verbs, g...)
-		}
-	}
-	if verb == "" && len(name) > 0 {
-		verb = name[len(name)-1]
-		p.verbs = []string{verb}
-	}
-	for _, w := range name {
-		if w != verb && len(w) > 1 {
-			p.things = append(p.things, w, strings.TrimSuffix(w, "s"), w+"s")
-		}
-	}
-	for _, k := range kinds {
-		if slices.ContainsFunc(append(name, p.app...), func(w string) bool { return slices.Contains(k.tool, w) }) {
-			p.things = append(p.things, k.things...)
-			p.email = p.email || k.tool[0] == "email"
-		}
-	}
-	for _, o := range t.OtherApps {
-		if ws := nameWords(o); len(ws) > 0 && !slices.Equal(ws, p.app) {
-			p.others = append(p.others, ws)
-		}
-	}
-	return p
-}
-
-// isThing: a word that names what is acted on as well as a deed.
-func isThing(w string) bool {
-	return slices.ContainsFunc(kinds, func(k struct{ tool, things []string }) bool { return slices.Contains(k.things, w) })
-}
-
-// nameWords parts a tool's or an app's name.
-func nameWords(s string) []string {
-	return strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !(r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r > 127) })
+	return it.kind == order && p.asks(it) && !p.otherApp(it.whole)
 }
 
 // asks: an order whose verb is the tool's deed and which names what it acts on.
-func (p profile) asks(order []string) bool {
-	for i, w := range order {
-		if !slices.Contains(p.verbs, w) || !verbAt(order, i) {
-			continue
-		}
-		rest := append(slices.Clone(order[:i]), order[i+1:]...)
-		switch {
-		case p.names(rest), isThing(w) && slices.Contains(p.things, w):
-			return true
-		case p.email && slices.ContainsFunc(rest, address):
-			return true
-		case bare(rest):
-			return true
-		}
+func (p *profile) asks(it item) bool {
+	v := it.own[0]
+	if !p.verbs[v] || it.known != verbs[v] {
+		return false
 	}
-	return false
+	if p.need != "" && (!slices.Contains(it.own, p.need) || slices.Contains(it.own, p.bar)) {
+		return false
+	}
+	h := head(it.words)
+	switch {
+	case capability(it.words):
+		return false
+	case mails[v] && p.things[v] && len(it.own) > 1, v == p.own && len(it.own) > 1:
+		return true
+	case p.names(h[1:], it.named):
+		return true
+	case slices.ContainsFunc(it.named, isAddress):
+		return p.email
+	}
+	return !p.loose[v] && bare(it.own[1:])
 }
 
-// verbAt: a verb goes first in an order, or behind a word that calls for one. What is never a thing is a verb there too, unless an
-// article makes it one.
-func verbAt(order []string, i int) bool {
-	if i == 0 {
-		return true
+// names: the words name what the tool acts on, before they say what it is about; or the app, which named speaks of as a place.
+func (p *profile) names(list, named []string) bool {
+	if p.tool.Risk == msg.RiskRead {
+		return p.things.any(trimmed(list)) || contains(list, p.app) || p.alias != "" && slices.Contains(list, p.alias)
 	}
-	before := order[i-1]
-	if slices.Contains(words("please you just now to"), before) {
-		return before != "to" || i < 2 || !slices.Contains(words("reply respond answer add forward listen go next according regard regards relating up back access"), order[i-2])
+	for _, w := range list {
+		if about[w] {
+			break
+		}
+		if p.things[strings.TrimSuffix(w, "'s")] || p.alias != "" && w == p.alias {
+			return true
+		}
 	}
-	return false
+	i := find(named, p.app)
+	return i == 0 || contains(list, p.app) || i > 0 && is(named[i-1], "in", "on", "via", "with", "using", "use", "to", "from", "through")
+}
+
+func trimmed(list []string) []string {
+	out := make([]string, len(list))
+	for i, w := range list {
+		out[i] = strings.TrimSuffix(w, "'s")
+	}
+	return out
 }
 
 // bare: nothing but "it" and the like: "send it", "delete them now".
@@ -172,69 +109,109 @@ func bare(rest []string) bool {
 	said := false
 	for _, w := range rest {
 		switch {
-		case slices.Contains(words("it that this them those these"), w):
+		case setBare[w]:
 			said = true
-		case slices.Contains(fillers, w) || slices.Contains(words("away off out for me all both as is"), w):
-		default:
+		case !fillers[w] && !setAside[w]:
 			return false
 		}
 	}
 	return said
 }
 
-func address(w string) bool {
-	at := strings.IndexByte(w, '@')
-	return at > 0 && strings.Contains(w[at:], ".")
+var (
+	setBare  = setOf("it that this them those these")
+	setAside = setOf("away on off out up down for me all both as is you straight of")
+)
+
+// capability: "send emails" alone says what one could do, as in "can you send emails?".
+func capability(o []string) bool {
+	return len(o) == 2 && strings.HasSuffix(o[1], "s") && thingWords[o[1]]
 }
 
-func (p profile) names(clause []string) bool {
-	return mentions(clause, p.things) || len(p.app) > 0 && contains(clause, p.app)
+// otherApp: the words name another app, in a place that is not a part of this app's own name.
+func (p *profile) otherApp(whole []string) bool {
+	flat := nameWords(strings.Join(whole, " "))
+	for _, o := range p.tool.OtherApps {
+		other := nameWords(o)
+		if len(other) == 0 || slices.Equal(other, p.app) {
+			continue
+		}
+		for from := 0; ; {
+			i := find(flat[from:], other)
+			if i < 0 {
+				break
+			}
+			if i += from; !p.inOwnName(flat, i, len(other)) {
+				return true
+			}
+			from = i + 1
+		}
+	}
+	return false
 }
 
-func (p profile) otherApp(clause []string) bool {
-	return slices.ContainsFunc(p.others, func(o []string) bool { return contains(clause, o) })
-}
-
-func mentions(clause, any []string) bool {
-	return slices.ContainsFunc(clause, func(w string) bool { return slices.Contains(any, strings.TrimSuffix(w, "'s")) })
-}
-
-// contains: the words of part, one after the other.
-func contains(clause, part []string) bool {
-	for i := 0; i+len(part) <= len(clause); i++ {
-		if slices.EqualFunc(clause[i:i+len(part)], part, func(a, b string) bool { return strings.TrimSuffix(a, "'s") == b }) {
+func (p *profile) inOwnName(flat []string, at, n int) bool {
+	for j := max(0, at+n-len(p.app)); len(p.app) > n && j <= at; j++ {
+		if starts(flat[j:], p.app) {
 			return true
 		}
 	}
 	return false
 }
 
-// PermanentDelete says whether the person's words ask for a delete that has no way back (A-902).
-func PermanentDelete(messages []string) bool {
-	return phrased(messages, "permanently", "permanent", "for good", "forever", "hard delete", "skip the trash", "not the trash", "not to the trash", "bypass the trash", "irreversibly", "completely delete", "delete completely", "no trash", "without the trash")
+type concern int
+
+const (
+	concernNone concern = iota
+	concernThis         // it speaks of the tool's deed
+	concernAll          // it speaks of everything, for as long as its message
+)
+
+// concerned: whether a clause that forbids, or wants to be asked first, is about the tool.
+func (p *profile) concerned(it item) concern {
+	acts := false
+	for _, w := range it.whole {
+		s := stem(w)
+		if p.tool.Risk > msg.RiskRead && (p.stems[s] || s == "sent" && p.verbs["send"]) {
+			return generally(it, concernThis)
+		}
+		acts = acts || actingStems[s] && !negations[w]
+	}
+	switch {
+	case p.things.any(trimmed(it.whole)), contains(it.whole, p.app):
+		return concernThis
+	case it.kind == hold && !acts, it.kind == forbid && !acts && slices.ContainsFunc(it.whole, func(w string) bool { return is(w, "anything", "any", "nothing", "everything") }):
+		return concernAll
+	case it.kind == forbid && !acts && bareForbid(it.whole):
+		return concernThis
+	}
+	return concernNone
 }
 
-// ReplyAll says whether the person's words ask to answer everybody (A-894).
-func ReplyAll(messages []string) bool {
-	return phrased(messages, "reply all", "reply-all", "reply to all", "reply to everyone", "reply everyone", "respond to all", "respond to everyone", "answer everyone", "answer all", "everyone", "everybody", "all of them", "the whole thread", "the whole group")
+func generally(it item, c concern) concern {
+	if it.kind == forbid && slices.ContainsFunc(it.whole, func(w string) bool { return is(w, "anything", "any", "nothing", "everything") }) {
+		return concernAll
+	}
+	return c
 }
 
-// phrased: one of the phrases stands in a sentence that is not negated before it.
-func phrased(messages []string, phrases ...string) bool {
-	for _, m := range messages {
-		for _, s := range sentences(m) {
-			flat := " " + strings.Join(slices.Concat(s.clauses...), " ") + " "
-			for _, p := range phrases {
-				i := strings.Index(flat, " "+p+" ")
-				if i < 0 {
-					continue
-				}
-				before := strings.Fields(flat[:i])
-				if !mentions(before, words("don't dont not never no won't shouldn't cannot can't")) || strings.HasPrefix(p, "not ") {
-					return true
-				}
-			}
+// bareForbid: "please don't do it", "not that one".
+func bareForbid(w []string) bool {
+	return !slices.ContainsFunc(w, func(x string) bool {
+		return !negations[x] && !fillers[x] && !weightless[x] && !is(x, "do", "you", "i", "to", "want", "like", "go", "through", "with")
+	})
+}
+
+// actingStems are the stems of what people say for deeds.
+var actingStems = func() set {
+	m := set{"sent": true}
+	for _, d := range deeds {
+		for _, w := range d.said {
+			m[stem(w)] = true
 		}
 	}
-	return false
-}
+	for w := range setOf("set put mak add draft") {
+		delete(m, w)
+	}
+	return m
+}()

@@ -1,5 +1,6 @@
-// Package words reads the person's own words, in English: what they ask for now, and what they state as a standing rule. It is
-// deterministic, so that no model decides what somebody asked for. Where words can be read in two ways, they ask for less.
+// Package words owns the reading of the person's own words, in English: what they ask for now, and what they state as a standing
+// rule. It is deterministic, so that no model decides what somebody asked for. Where words can be read in two ways, they ask for
+// less: the worst that a misread sentence costs is one more question.
 package words
 
 import (
@@ -10,165 +11,276 @@ import (
 
 // sentence is one sentence as its clauses: those joined by "and", "or", commas, "then".
 type sentence struct {
-	text    string
-	clauses [][]string // words in small letters
-	asks    bool       // it ends with a question mark
+	text    string // as it was written
+	clauses []clause
+	asks    bool // it ends with a question mark
+	line    int
+	block   int // counts blank lines before it
 }
 
-// sentences parts text. Abbreviation dots and those inside addresses part nothing.
+// clause is what stands between two joints, in small letters.
+type clause struct {
+	joint  string   // what joins it to the clause before: "", ",", ":", "and", "or", "then"
+	words  []string // a quotation of several words is the one word quoted
+	speech []string // what is quoted
+}
+
+// quoted stands for a quotation among a clause's words: what others said asks for nothing.
+const quoted = "“”"
+
+func (c clause) all() []string {
+	if len(c.speech) == 0 {
+		return c.words
+	}
+	return slices.Concat(c.words, c.speech)
+}
+
+// flat is a sentence's words, without what it quotes.
+func (s sentence) flat() (list []string) {
+	for _, c := range s.clauses {
+		list = append(list, c.words...)
+	}
+	return list
+}
+
+// scanner parts a text in one pass.
+type scanner struct {
+	list   []sentence
+	now    sentence
+	clause clause
+	word   []rune
+	joint  string // of the clause that comes next
+	inside bool   // a quotation
+	spoken bool   // it was put among the words
+}
+
+// sentences parts text in time linear in its length. Dots inside words and addresses part nothing.
 func sentences(text string) []sentence {
-	var list []sentence
 	runes := []rune(text)
-	start := 0
+	spans := quotations(runes)
+	var s scanner
+	start, span := 0, 0
 	flush := func(end int, asks bool) {
-		if s := strings.TrimSpace(string(runes[start:end])); s != "" {
-			list = append(list, sentence{text: s, clauses: clauses(s), asks: asks})
-		}
+		s.endSentence(string(runes[start:end]), asks)
 		start = end + 1
 	}
 	for i, r := range runes {
-		last := i+1 == len(runes)
-		switch {
-		case r == '\n' || r == ';':
+		for span < len(spans) && i >= spans[span].end {
+			span++
+		}
+		inside := span < len(spans) && i >= spans[span].start
+		if inside != s.inside {
+			s.endWord()
+			s.inside, s.spoken = inside, false
+		}
+		switch r = plain(r); {
+		case r == '\n' && !inside:
 			flush(i, false)
-		case (r == '.' || r == '!' || r == '?') && (last || unicode.IsSpace(runes[i+1]) || strings.ContainsRune(`"')”’`, runes[i+1])):
+			s.newLine()
+		case r == ';' && !inside:
+			flush(i, false)
+		case (r == '.' || r == '!' || r == '?') && !inside && parts(runes, i):
 			flush(i, r == '?')
+		case unicode.IsSpace(r):
+			s.endWord()
+		case r == '–' || r == '—':
+			s.endWord()
+			s.endClause(",")
+		case (r == ',' || r == ':') && parts(runes, i):
+			s.endWord()
+			s.endClause(string(r))
+		case r != 0:
+			s.word = append(s.word, unicode.ToLower(r))
 		}
 	}
 	if start < len(runes) {
 		flush(len(runes), false)
 	}
-	return list
+	return s.list
 }
 
-var quotes = strings.NewReplacer("’", "'", "‘", "'", "“", "", "”", "")
+// parts: the sign at i is followed by space, so that it parts words.
+func parts(runes []rune, i int) bool {
+	return i+1 == len(runes) || unicode.IsSpace(runes[i+1]) || strings.ContainsRune("\"')”’`", runes[i+1])
+}
 
-// clauses parts a sentence at its joints. "but" and "instead" stay as the first word, because they end what was said before.
-func clauses(s string) [][]string {
-	var list [][]string
-	var now []string
-	flush := func() {
-		if len(now) > 0 {
-			list = append(list, now)
-			now = nil
-		}
+// plain gives apostrophes one form and drops what is not seen.
+func plain(r rune) rune {
+	switch r {
+	case '’', '‘', 'ʼ', '＇', '´', '`', '′':
+		return '\''
 	}
-	for _, w := range strings.Fields(strings.ToLower(quotes.Replace(s))) {
-		joint := strings.HasSuffix(w, ",") || strings.HasSuffix(w, ":")
-		w = strings.Trim(w, ",:;.!?\"()[]{}*_`")
-		switch w {
-		case "":
-		case "and", "then", "or", "&", "also", "plus", "-", "–", "—":
-			flush()
+	if r > 127 && unicode.Is(unicode.Cf, r) {
+		return 0
+	}
+	return r
+}
+
+func (s *scanner) endWord() {
+	if len(s.word) == 0 {
+		return
+	}
+	w := strings.Trim(string(s.word), ",:;.!?\"“”„()[]{}*_'•>")
+	s.word = s.word[:0]
+	switch {
+	case w == "":
+	case s.inside:
+		if !s.spoken {
+			s.clause.words, s.spoken = append(s.clause.words, quoted), true
+		}
+		s.clause.speech = append(s.clause.speech, w)
+	case w == "-":
+		s.endClause(",")
+	case slices.Contains(joints, w):
+		s.endClause(w)
+	case w == "also":
+		s.endClause("and")
+	case slices.Contains(turns, w):
+		s.endClause("")
+		s.clause.words = append(s.clause.words, w)
+	default:
+		s.clause.words = append(s.clause.words, w)
+	}
+}
+
+var (
+	joints = words("and then or &")
+	turns  = words("but instead except without") // they begin a clause, and stay in it
+)
+
+// endClause ends the clause; joint joins the next one. Of ", and" the word counts.
+func (s *scanner) endClause(joint string) {
+	if len(s.clause.words) > 0 {
+		s.now.clauses = append(s.now.clauses, s.clause)
+		s.joint = ""
+	}
+	if joint != "" && (joint != "," || s.joint == "") {
+		s.joint = joint
+	}
+	s.clause = clause{joint: s.joint}
+}
+
+func (s *scanner) endSentence(text string, asks bool) {
+	s.endWord()
+	s.endClause("")
+	if t := strings.TrimSpace(text); t != "" {
+		s.now.text, s.now.asks = t, asks
+		s.list = append(s.list, s.now)
+	}
+	s.now = sentence{line: s.now.line, block: s.now.block}
+	s.joint, s.clause = "", clause{}
+}
+
+// newLine counts lines, and the blocks that blank lines part.
+func (s *scanner) newLine() {
+	s.now.line++
+	if n := len(s.list); n > 0 && s.now.line-s.list[n-1].line == 2 {
+		s.now.block++
+	}
+}
+
+type span struct{ start, end int }
+
+// quotations finds what stands in quotation marks or backticks and is more than one word, and lines that mail programs quote.
+func quotations(runes []rune) (list []span) {
+	open, mark := -1, rune(0)
+	for i, r := range runes {
+		if !strings.ContainsRune("\n>\"'`‘’“”„", r) {
 			continue
-		case "but", "instead", "except", "without":
-			flush()
-			now = append(now, w)
-		default:
-			now = append(now, w)
 		}
-		if joint {
-			flush()
+		begins := i == 0 || unicode.IsSpace(runes[i-1]) || strings.ContainsRune("(:,", runes[i-1])
+		ends := i+1 == len(runes) || !unicode.IsLetter(runes[i+1]) && !unicode.IsDigit(runes[i+1])
+		switch {
+		case open >= 0 && r == mark && (mark == '”' || ends && !begins):
+			if strings.ContainsFunc(strings.TrimSpace(string(runes[open+1:i])), unicode.IsSpace) {
+				list = append(list, span{open, i})
+			}
+			open = -1
+		case open >= 0 && (mark == '\'' || mark == '’') && r == '\n', mark == '\n' && open >= 0 && r == '\n':
+			if mark == '\n' {
+				list = append(list, span{open, i})
+			}
+			open = -1
+		case open >= 0:
+		case r == '>' && (i == 0 || runes[i-1] == '\n'):
+			open, mark = i, '\n'
+		case r == '“' || r == '„':
+			open, mark = i, '”'
+		case r == '"' || r == '`', begins && r == '\'':
+			open, mark = i, r
+		case begins && r == '‘':
+			open, mark = i, '’'
 		}
 	}
-	flush()
+	if open >= 0 && mark == '\n' {
+		list = append(list, span{open, len(runes)})
+	}
 	return list
-}
-
-// fillers come before what is asked and mean nothing for it.
-var fillers = words(`please kindly ok okay yes yeah yep sure hey hi hello dear so well now just go ahead quickly today tomorrow tonight later
-	first next finally lastly maybe perhaps thanks great good fine alright right hmm actually really btw also again still simply`)
-
-// leads are phrases that an order can begin with.
-var leads = [][]string{
-	words("can you"), words("could you"), words("would you"), words("will you"), words("can u"), words("could u"), words("can we"), words("could we"), words("let's"), words("lets"), words("let us"),
-	words("i want you to"), words("i need you to"), words("i'd like you to"), words("i would like you to"), words("i want to"), words("i need to"), words("i'd like to"), words("i would like to"),
-	words("i'd love you to"), words("i have to"), words("you can"), words("you may"), words("you should"), words("you must"), words("you could"), words("you need to"), words("you have to"),
-	words("make sure to"), words("make sure you"), words("be sure to"), words("remember to"), words("don't forget to"), words("do not forget to"), words("try to"), words("help me to"), words("help me"),
-	words("go on"), words("feel free to"), words("would you mind"), words("do you think you can"), words("is it possible to"), words("want you to"), words("need you to"),
 }
 
 func words(s string) []string { return strings.Fields(s) }
 
-// order strips what comes before an order; the rest begins with its verb when the clause is one.
-func order(clause []string) []string {
-	for range 8 {
-		before := len(clause)
-		for len(clause) > 0 && slices.Contains(fillers, clause[0]) {
-			clause = clause[1:]
+// set is a set of words.
+type set map[string]bool
+
+func setOf(s string) set {
+	m := set{}
+	for _, w := range words(s) {
+		m[w] = true
+	}
+	return m
+}
+
+func (m set) any(list []string) bool {
+	return slices.ContainsFunc(list, func(w string) bool { return m[w] })
+}
+
+func (m set) all(list []string) bool {
+	return !slices.ContainsFunc(list, func(w string) bool { return !m[w] })
+}
+
+// contains: the words of part, one after the other.
+func contains(clause, part []string) bool { return find(clause, part) >= 0 }
+
+func find(clause, part []string) int {
+	for i := 0; len(part) > 0 && i+len(part) <= len(clause); i++ {
+		if slices.EqualFunc(clause[i:i+len(part)], part, func(a, b string) bool { return a == b || strings.TrimSuffix(a, "'s") == b }) {
+			return i
 		}
-		for _, l := range leads {
-			if len(clause) > len(l) && slices.Equal(clause[:len(l)], l) {
-				clause = clause[len(l):]
-				break
-			}
+	}
+	return -1
+}
+
+func starts(clause, part []string) bool {
+	return len(clause) >= len(part) && slices.Equal(clause[:len(part)], part)
+}
+
+// nameWords parts a tool's or an app's name: at signs, and where small letters meet capitals.
+func nameWords(s string) []string {
+	var b strings.Builder
+	small := false
+	for _, r := range s {
+		if small && unicode.IsUpper(r) {
+			b.WriteByte(' ')
 		}
-		if len(clause) == before {
+		small = unicode.IsLower(r)
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return strings.FieldsFunc(b.String(), func(r rune) bool { return !(r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r > 127) })
+}
+
+func stem(w string) string {
+	for _, end := range []string{"ing", "ed", "es", "s", "e"} {
+		if len(w) > len(end)+2 && strings.HasSuffix(w, end) {
+			w = strings.TrimSuffix(w, end)
 			break
 		}
 	}
-	return clause
-}
-
-var negations = words(`don't dont not never no stop cannot can't cant won't wont shouldn't shouldnt mustn't mustnt needn't neednt without avoid nothing nobody except`)
-
-// negated: the clause begins by saying that something shall not be done. A negation deeper in it counts as well, unless it only
-// tells about something ("the meeting is not on Friday" asks for nothing anyway).
-func negated(clause []string) bool {
-	c := order(clause)
-	for len(c) > 0 && (c[0] == "but" || c[0] == "you" || c[0] == "we" || c[0] == "do" || c[0] == "must" || c[0] == "should" || c[0] == "can" || c[0] == "ever") {
-		c = c[1:]
+	if len(w) > 3 && w[len(w)-1] == w[len(w)-2] { // emailled, shopping
+		w = w[:len(w)-1]
 	}
-	return len(c) > 0 && slices.Contains(negations, c[0])
+	return w
 }
 
-// conditional sentences, questions about what was done, and what somebody else does ask for nothing now.
-var notOrders = words(`if whenever unless once when after before while until did have has had was were is are does why who what which where how should shall
-	i i'll i'm i've i'd we we'll he he'll she she'll they they'll it it's my our his her their the a an this that these those there suppose imagine`)
-
-var askFirst = []string{"ask me", "ask first", "asking me", "check with me", "checking with me", "confirm with me", "let me see", "show me first", "show it to me", "wait for my", "run it by me", "let me check", "let me review",
-	"my ok", "my approval", "my permission", "my go-ahead", "i'll send", "i will send", "let me send", "let me press", "hand it to me"}
-
-// orders are the clauses of a text that can ask for something, and those that forbid it, in their order.
-type said struct {
-	words  []string // of an order: from its verb on
-	whole  []string
-	forbid bool
-}
-
-func ordersOf(text string) (list []said) {
-	for _, s := range sentences(text) {
-		flat := " " + strings.Join(slices.Concat(s.clauses...), " ") + " "
-		if slices.ContainsFunc(askFirst, func(p string) bool { return strings.Contains(flat, " "+p+" ") }) {
-			list = append(list, said{whole: slices.Concat(s.clauses...), forbid: true})
-			continue
-		}
-		no := false
-		for i, c := range s.clauses {
-			switch {
-			case negated(c):
-				no = true
-			case c[0] == "but" || c[0] == "instead":
-				no = false
-				c = c[1:]
-			}
-			o := order(c)
-			if len(o) == 0 {
-				continue
-			}
-			if i == 0 && slices.Contains(notOrders, o[0]) && conditional(o[0]) {
-				break // the whole sentence is a condition
-			}
-			if !no && slices.Contains(notOrders, o[0]) {
-				list = append(list, said{whole: c})
-				continue
-			}
-			list = append(list, said{words: o, whole: c, forbid: no})
-		}
-	}
-	return list
-}
-
-func conditional(w string) bool {
-	return slices.Contains(words("if whenever unless once when after while until suppose imagine"), w)
-}
+// is: w is one of the words.
+func is(w string, list ...string) bool { return slices.Contains(list, w) }

@@ -33,6 +33,14 @@ func TestStandingRule(t *testing.T) {
 		"don't delete it this time": "", "just this once don't send it": "", "don't send it for now": "", "don't mention Slack in part A": "", "in step 2 do not post": "", "why don't you email Priya?": "", "don't you think so?": "", "email Priya": "",
 		"summarize my emails": "", "": "", "they never answer": "", "you never told me": "", "he never sends emails": "", "don't forget to email Priya": "", "tell me about myself": "ask?",
 		"don't send it yet": "", "never ask me again": "", "no need to ask before sending": "",
+		"Could you always ask me before sending emails?": "ask", "Never send emails until I approve them": "ask", "I don't want my emails deleted": "never", "Under no circumstances delete my emails": "never", "hands off my Notion": "never",
+		"I want to approve every email before it goes out": "ask", "leave my calendar alone": "never", "Run it by me before you post": "ask", "get my permission before buying": "ask", "never post without my OK": "ask", "always confirm before you pay": "ask",
+		"From now on, don't delete emails": "never", "Please make sure you never ever delete emails": "never", "don't delete any of it": "never", "never delete it": "never", "you may not open my notes": "never", "refrain from posting": "never",
+		"Only post when I tell you to... I mean only when I tell you to": "if_asked", "send emails only if I ask": "if_asked", "unless I explicitly say so, don't post": "if_asked", "I'd rather send emails myself": "hand_off", "I'll send the emails myself": "hand_off",
+		"just draft it": "hand_off", "let me press send": "hand_off", "I will post them": "hand_off",
+		"I'll send you the file tomorrow": "", "I'll send Priya the notes": "", "Translate \"never delete my emails\"": "", "don't send it": "", "do not delete that": "", "don't do that": "", "stop that now": "", "don't delete this email": "", "never use bullets in this reply": "",
+		"don't archive it until I am back": "", "Will you never delete my emails?": "", "did you never delete my emails?": "", "do you never ask me first?": "", "don't always ask me first": "", "send it without asking me again": "",
+		"she said \"don't ever delete my emails\"": "", "I never said that": "", "we don't use Slack": "", "never forget a friend": "", "delete my emails": "", "ok": "", "I wrote it myself": "", "don't post it in section 3": "",
 	} {
 		said, ok := StandingRule(text)
 		if want == "ask?" { // only looked at further
@@ -89,8 +97,10 @@ func TestCandidates(t *testing.T) {
 func TestParse(t *testing.T) {
 	for answer, want := range map[string]string{
 		`{"keys": ["gmail_trash"], "rule": "never"}`: "gmail_trash never", "Sure!\n```json\n{\"keys\": [\"slack\"], \"rule\": \"Ask\"}\n```": "slack ask", `{'keys': ['gmail_trash'], 'rule': 'never'}`: "gmail_trash never",
-		`{"keys": "gmail_trash, slack", "rule": "ask"}`: "gmail_trash slack ask", `{"keys": ["gmail_trash", "evil", 7, "gmail_trash"], "rule": "ask"}`: "gmail_trash ask", `{"keys": [], "rule": "never"}`: "never",
+		`{"keys": "gmail_trash, slack", "rule": "ask"}`: "gmail_trash slack ask", `{"keys": ["gmail_trash", "evil", 7, "gmail_trash", " slack "], "rule": "ask"}`: "gmail_trash slack ask", `{"keys": [], "rule": "never"}`: "never",
 		`I think {this} is {"keys": ["slack"], "rule": "never"}`: "slack never",
+		`{"keys": ["slack",], "rule": "never",}`:                 "slack never", `{"keys": ["Gmail_Trash"], "rule": "NEVER"}`: "gmail_trash never", `{"keys": ["slack"], "rule": "allow"}`: "slack ask", `{"keys": ["slack"], "rule": null}`: "slack ask", `{"keys": ["slack"]}`: "slack ask",
+		`{"result": {"keys": ["slack"], "rule": "never"}}`: "slack never", `{"keys": {"slack": true}, "rule": "never"}`: "never", `{"keys": [""], "rule": "never"}`: "never",
 		"no": "error", "": "error", `{"rule": "never"}`: "error", `{"keys": ["slack"`: "error", `[]`: "error",
 	} {
 		keys, rule, err := Parse(answer, ruleTools)
@@ -111,7 +121,10 @@ func TestNarrow(t *testing.T) {
 		{"never use Slack", "slack", "slack"}, {"don't touch my Notion", "notion", "notion"}, {"never archive my Slack", "slack", ""},
 		{"never delete my emails. never use Slack", "gmail slack", "gmail_trash slack"}, {"don't call browser_open", "browser", "browser_open"}, {"don't call browser_open", "browser_open", "browser_open"},
 		{"don't post to Slack without asking me", "slack", "slack_post_message"}, {"always ask before sending money", "shop", ""}, {"always ask before buying in the Shop", "shop", "shop_buy"},
-		{"don't touch my email messages", "gmail", "gmail"}, {"never send my emails", "gmail", "gmail_send"}, {"never use Gmail", "gmail_send", "gmail_send"},
+		{"don't touch my email messages", "gmail", "gmail"}, {"never delete my emails and never use Slack", "gmail slack", "gmail_trash slack"}, {"check with me before using Slack", "slack", "slack"},
+		{"don't call browser_open", "", ""}, {"don't call `browser_open`, ever", "browser", "browser_open"}, {"Slack messages must never be posted", "slack", "slack_post_message"}, {"don't ever let anyone post on Slack", "slack", "slack_post_message"},
+		{"never send Slack messages", "slack", "slack_post_message"}, {"never use my order in the Shop", "shop", "shop"}, {"never automatically post to Slack", "slack", "slack_post_message"}, {"I'll send my emails myself", "gmail", "gmail_send"},
+		{"never open web pages", "browser", "browser_open"}, {"never create pages in Notion", "notion", "notion_create_page"}, {"never send my emails", "gmail", "gmail_send"}, {"never use Gmail", "gmail_send", "gmail_send"},
 	} {
 		got := Narrow(c.said, strings.Fields(c.keys), ruleTools)
 		if strings.Join(got, " ") != c.want {
@@ -155,6 +168,11 @@ func TestPropose(t *testing.T) {
 		{"an app", "never use Slack", slack, ruleTools, nil, "slack never"},
 		{"an app with the rule", "never use Slack", slack, with("slack_search", "", "never"), nil, ""},
 		{"an app with the rule, and a looser tool in it", "never use Slack", slack, with("slack_search", "allow", "never"), nil, "slack never"},
+		{"an app and a tool in it", "never use Slack", `{"keys":["slack_search","slack"],"rule":"never"}`, ruleTools, nil, "slack never"},
+		{"handed over already", "ask me first before you delete my emails", trash, with("gmail_trash", "hand_off", ""), nil, ""},
+		{"a stricter app and a looser tool", "ask me first before you delete my emails", trash, with("gmail_trash", "allow", "never"), nil, "gmail_trash ask"},
+		{"if asked", "don't delete my emails unless I ask", trash, with("gmail_trash", "allow", ""), nil, "gmail_trash if_asked"},
+		{"if asked is looser than ask", "don't delete my emails unless I ask", trash, with("gmail_trash", "ask", ""), nil, ""},
 		{"nonsense", "never use Slack", "no idea", ruleTools, nil, ""},
 	} {
 		keys, rule, ok := Propose(c.said, c.answer, c.tools, c.pending)
@@ -206,4 +224,36 @@ func FuzzParse(f *testing.F) {
 		}
 		Propose("never delete my emails", answer, ruleTools, nil)
 	})
+}
+
+// A-132: loosest first.
+func TestStrictness(t *testing.T) {
+	order := []string{"allow", "", "if_asked", "ask", "hand_off", "never"}
+	for i, a := range order {
+		for j, b := range order {
+			if Tighter(a, b) != (i > j) || (Strictness(a) > Strictness(b)) != (i > j) {
+				t.Errorf("%q and %q", a, b)
+			}
+		}
+	}
+}
+
+// A model that is told of a message sees the keys it may answer with, and no more of the message than it needs.
+func TestPrompt(t *testing.T) {
+	_, user := Prompt("never "+strings.Repeat("x", 5000), ruleTools[:4])
+	if strings.Count(user, "x") > 1510 || strings.Count(user, "gmail: everything in Gmail") != 1 || !strings.Contains(user, "gmail_trash: Gmail > Trash. Move an email to the trash") || !strings.Contains(user, "slack: everything in Slack") {
+		t.Error(user)
+	}
+}
+
+// Of many tools that share a word, those that share the most are weighed.
+func TestCandidatesOfMany(t *testing.T) {
+	var many []RuleTool
+	for i := range 200 {
+		many = append(many, rt("crowd_tool"+string(rune('a'+i%26)), "Tool", "Crowd", "Something with an email"))
+	}
+	got := names(Candidates("never delete my emails", append(many, ruleTools...)))
+	if len(got) != maxCandidates || !slices.Contains(got, "gmail_trash") {
+		t.Error(got)
+	}
 }
