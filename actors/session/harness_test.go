@@ -79,7 +79,7 @@ type fakeModels struct {
 
 func (f *fakeModels) Stream(ctx context.Context, r msg.ModelRequest, emit func(msg.ModelChunk) error) (msg.ModelResult, error) {
 	f.mu.Lock()
-	if s := map[string]script{"second look": f.second, "rules": f.rules}[r.Job]; s != nil {
+	if s := f.beside(r.System); s != nil {
 		f.checks = append(f.checks, r)
 		f.mu.Unlock()
 		return s(ctx, r, emit)
@@ -91,6 +91,17 @@ func (f *fakeModels) Stream(ctx context.Context, r msg.ModelRequest, emit func(m
 	}
 	f.mu.Unlock()
 	return s(ctx, r, emit)
+}
+
+// beside is the script for what is asked beside the reply, nil for the reply itself.
+func (f *fakeModels) beside(system string) script {
+	switch {
+	case strings.Contains(system, "check an assistant's next action"):
+		return f.second
+	case strings.Contains(system, "may be a standing rule"):
+		return f.rules
+	}
+	return nil
 }
 
 func (f *fakeModels) Available(_ context.Context, m string) error {

@@ -67,10 +67,10 @@ func (j *judgement) askSecond(ctx context.Context, c considered, said []string) 
 	d := tool.Describe(c.entry.Tool, c.x.Args, c.x, c.facts.Risk)
 	action := strings.TrimSpace(c.entry.Plugin.DisplayName+": "+plainName(c.entry)+" ("+d.RiskLabel+" "+d.Target+")") + "\n" + string(wire.Marshal(c.x.Args))
 	system, user := look.Prompt(said, action)
-	text, calls, err := j.o.askChecked(ctx, "second look", system, user, j.ask.Choice.Model, func(answer string) bool {
+	text, calls, err := j.o.askChecked(ctx, question{system: system, text: user, own: j.ask.Choice.Model, claude: true, wait: secondLookTime, usable: func(answer string) bool {
 		_, _, ok := look.Answer(answer)
 		return ok
-	})
+	}})
 	j.spent = append(j.spent, calls...)
 	match, reason, ok := look.Answer(text)
 	switch {

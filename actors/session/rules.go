@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
-	"strings"
 	"time"
 
 	"sentient/actors/claudecode"
@@ -79,10 +78,10 @@ func (a *actor) checkRule(check ruleCheck) {
 	own := a.chat.Model
 	err := a.o.Work.Go(a.c.Context(), s, func(ctx context.Context) {
 		system, user := words.Prompt(check.Text, check.Tools)
-		over(a.o.askChecked(ctx, "rules", system, user, own, func(answer string) bool {
+		over(a.o.askChecked(ctx, question{system: system, text: user, own: own, wait: checkTime, usable: func(answer string) bool {
 			_, _, err := words.Parse(answer, check.Tools)
 			return err == nil
-		}))
+		}}))
 	})
 	if err != nil {
 		over("", nil, err)
@@ -303,14 +302,27 @@ func (s *Service) Decide(ctx context.Context, id string, accept bool) (msg.RuleP
 	})
 }
 
-// askChecked puts a check that a reply waits for to the fast role, then to the chat's own model or else the primary, until one
-// gives an answer that can be used. A model that stands in for the fast role is not asked.
-func (o *Options) askChecked(ctx context.Context, job, system, question, own string, usable func(string) bool) (text string, calls []msg.CountedCall, err error) {
+// question is a check that a reply waits for: asked of the fast role, then of the chat's own model or else the primary, until one
+// gives an answer that can be used.
+type question struct {
+	system, text string
+	own          string            // the chat's own model
+	usable       func(string) bool // the answer can be read
+	claude       bool              // a fast role that is Claude Code is asked: it answers chats, and this is part of a reply
+	wait         time.Duration     // how long Claude Code may take
+}
+
+// askChecked asks a question. Models that stand in for a fast role of Claude Code's are never asked inside a reply.
+func (o *Options) askChecked(ctx context.Context, q question) (text string, calls []msg.CountedCall, err error) {
 	cfg := o.Config()
 	models, standing := claudecode.Fast(&cfg.Models)
 	if standing {
 		models = nil
+		if q.claude {
+			models = []string{RoleModel(cfg, "fast")}
+		}
 	}
+	own := q.own
 	if own == "" {
 		own = RoleModel(cfg, "primary")
 	}
@@ -323,9 +335,9 @@ func (o *Options) askChecked(ctx context.Context, job, system, question, own str
 		if i == len(models) {
 			role = "primary"
 		}
-		said, call, failed := o.askOne(ctx, model, role, job, system, question)
+		said, call, failed := o.askOne(ctx, model, role, q)
 		calls = append(calls, call...)
-		if failed == nil && usable(said) {
+		if failed == nil && q.usable(said) {
 			return said, calls, nil
 		}
 		if failed != nil {
@@ -338,16 +350,16 @@ func (o *Options) askChecked(ctx context.Context, job, system, question, own str
 	return "", calls, err
 }
 
-// askOne asks one model one question. Claude Code gets no longer than a reply waits.
-func (o *Options) askOne(ctx context.Context, model, role, job, system, question string) (text string, calls []msg.CountedCall, err error) {
-	if strings.HasPrefix(model, "claude-code/") {
+// askOne asks one model. It goes with the reply through the queue of local models, which never holds that back.
+func (o *Options) askOne(ctx context.Context, model, role string, q question) (text string, calls []msg.CountedCall, err error) {
+	if claudecode.Is(model) {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, checkTime)
+		ctx, cancel = context.WithTimeout(ctx, q.wait)
 		defer cancel()
 	}
-	r, err := o.Models.Stream(ctx, msg.ModelRequest{Model: model, Role: role, System: system, Reasoning: o.Config().Models.Reasoning[role],
-		ContextLength: o.Models.NumCtx(model, role), Job: job,
-		Messages: []msg.ModelMessage{{Role: "user", Parts: msg.TextPart(question)}}}, func(msg.ModelChunk) error { return nil })
+	r, err := o.Models.Stream(ctx, msg.ModelRequest{Model: model, Role: role, System: q.system, Reasoning: o.Config().Models.Reasoning[role],
+		ContextLength: o.Models.NumCtx(model, role), Job: "chat",
+		Messages: []msg.ModelMessage{{Role: "user", Parts: msg.TextPart(q.text)}}}, func(msg.ModelChunk) error { return nil })
 	if r.Usage.CostUSD == nil {
 		r.Usage.CostUSD = o.Models.Cost(model, r.Usage)
 	}

@@ -85,6 +85,7 @@ test('plans say what they need', async t => {
   await page.getByRole('button', { name: 'Connect OpenRouter' }).waitFor()
 })
 
+//
 test('the first run takes what fits this computer', async t => {
   const w = await world(t, { onboarded: false })
   const advice = (await w.engine.api('GET', '/api/system/hardware')).recommendation
