@@ -108,7 +108,7 @@ func deletes(kind string) bool { return kind == "delete" || kind == "trash" }
 func (g gate) toolWords(e tool.Entry, risk msg.Risk) words.Tool {
 	t := words.Tool{Name: e.Tool.Name, App: e.Plugin.DisplayName, Plugin: e.Plugin.ID, Risk: risk}
 	for _, p := range g.reg.Catalog() {
-		if p.ID != e.Plugin.ID {
+		if p.ID != e.Plugin.ID && p.Category != "core" && !tool.Trusted(p.ID) { // what is built in is no connected app
 			t.OtherApps = append(t.OtherApps, p.DisplayName)
 		}
 	}
