@@ -32,24 +32,33 @@ type timeIsUp struct{}
 
 func (a *actor) Start(c *act.Ctx) error {
 	a.c = c
-	l, err := a.s.o.Journal.Load(context.Background(), stream)
-	if err != nil {
+	var err error
+	if a.version, a.rows, err = a.s.load(); err != nil {
 		return err
-	}
-	r, err := a.s.o.Journal.Read()
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	a.version, a.rows = l.Version, map[string]*pb.GrantRow{}
-	for row, err := range a.s.rows.Scan(r, table.Query{}) {
-		if err != nil {
-			return err
-		}
-		a.rows[row.Id] = row
 	}
 	a.publish()
 	return nil
+}
+
+// load reads the grants, all of them or none: with some missing, one that was revoked could be in force again.
+func (s *Service) load() (version uint64, rows map[string]*pb.GrantRow, err error) {
+	l, err := s.o.Journal.Load(context.Background(), stream)
+	if err != nil {
+		return 0, nil, err
+	}
+	r, err := s.o.Journal.Read()
+	if err != nil {
+		return 0, nil, err
+	}
+	defer r.Close()
+	rows = map[string]*pb.GrantRow{}
+	for row, err := range s.rows.Scan(r, table.Query{Whole: true}) {
+		if err != nil {
+			return 0, nil, err
+		}
+		rows[row.Id] = row
+	}
+	return l.Version, rows, nil
 }
 
 func (a *actor) Stop(*act.Ctx) {}

@@ -53,6 +53,10 @@ func New(sys *act.System, o Options) (*Service, error) {
 	none := []msg.Grant{}
 	s.force.Store(&none)
 	s.ref = sys.Single("grants", func() act.Behavior { return &actor{s: s} })
+	var damage *journal.CorruptError
+	if _, _, err := s.load(); errors.As(err, &damage) {
+		return s, nil // none is in force, so everything is asked; new ones are refused
+	}
 	_, err := ask(context.Background(), s, func(*actor) (bool, error) { return true, nil })
 	return s, err
 }

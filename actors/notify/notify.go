@@ -147,6 +147,17 @@ func (s *Service) Unread() (int, error) {
 
 func (t *tables) unread(r journal.Reader) (int64, error) {
 	c, ok, err := t.counts.Get(r, countsKey)
+	var damage *journal.CorruptError
+	if errors.As(err, &damage) { // it can be counted again
+		n := int64(0)
+		for _, err := range t.rows.Scan(r, table.Query{Index: indexUnread}) {
+			if err != nil {
+				return 0, err
+			}
+			n++
+		}
+		return n, nil
+	}
 	if err != nil || !ok {
 		return 0, err
 	}

@@ -86,7 +86,7 @@ func (j *judgement) askSecond(ctx context.Context, c considered, said []string) 
 func (j *judgement) evidence() (*look.Evidence, error) {
 	var rows []*pb.MessageRow
 	err := journalRead(j.o.Journal, func(r journal.Reader) error {
-		for row, err := range j.tables.Messages.Scan(r, table.Query{Prefix: []byte(j.base.Session)}) {
+		for row, err := range j.tables.Messages.Scan(r, table.Query{Prefix: []byte(j.base.Session), Whole: true}) {
 			if err != nil {
 				return err
 			}

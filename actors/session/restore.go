@@ -132,7 +132,7 @@ func (a *actor) trashed(message string) (call *msg.ToolCall, done bool, err erro
 		if err != nil || !ok || row.Role != "tool" || row.IsError {
 			return err
 		}
-		for other, err := range a.tables.Messages.Scan(r, table.Query{Prefix: []byte(a.chat.id)}) {
+		for other, err := range a.tables.Messages.Scan(r, table.Query{Prefix: []byte(a.chat.id), Whole: true}) {
 			if err != nil {
 				return err
 			}

@@ -331,7 +331,7 @@ func (t *Tables) onlyAttachedTo(r journal.Reader, session string) ([]string, err
 }
 
 func (t *Tables) attachedElsewhere(r journal.Reader, name, session string) (bool, error) {
-	for row, err := range t.Messages.Scan(r, table.Query{Index: indexAttached, Prefix: nameHash(name)}) {
+	for row, err := range t.Messages.Scan(r, table.Query{Index: indexAttached, Prefix: nameHash(name), Whole: true}) {
 		if err != nil {
 			return false, err
 		}
@@ -346,10 +346,10 @@ func (t *Tables) attachedElsewhere(r journal.Reader, name, session string) (bool
 func (s *Service) Attached(name string) bool {
 	found := true // when in doubt, the name is taken
 	_ = journalRead(s.o.Journal, func(r journal.Reader) error {
-		for _, err := range s.tables.Messages.Scan(r, table.Query{Index: indexAttached, Prefix: nameHash(name), Limit: 1}) {
+		for _, err := range s.tables.Messages.Scan(r, table.Query{Index: indexAttached, Prefix: nameHash(name), Limit: 1, Whole: true}) {
 			return err
 		}
-		for _, err := range s.tables.Queued.Scan(r, table.Query{Index: indexAttached, Prefix: nameHash(name), Limit: 1}) {
+		for _, err := range s.tables.Queued.Scan(r, table.Query{Index: indexAttached, Prefix: nameHash(name), Limit: 1, Whole: true}) {
 			return err
 		}
 		found = false

@@ -22,7 +22,7 @@ func (s *Service) all() (list []*pb.SnapshotRow, err error) {
 		return nil, err
 	}
 	defer r.Close()
-	for row, err := range s.rows.Scan(r, table.Query{}) {
+	for row, err := range s.rows.Scan(r, table.Query{Whole: true}) {
 		if err != nil {
 			return nil, err
 		}
@@ -36,6 +36,11 @@ func (s *Service) all() (list []*pb.SnapshotRow, err error) {
 // that cannot be read or removed are left where they are, and the log says so.
 func (s *Service) Repair(ctx context.Context) error {
 	rows, err := s.all()
+	var damage *journal.CorruptError
+	if errors.As(err, &damage) { // a copy whose row cannot be read must not go
+		s.o.Logger.Error("some copies of files could not be looked after", "reason", "the store is damaged there")
+		return nil
+	}
 	if err != nil {
 		return err
 	}

@@ -34,7 +34,7 @@ func (m *Main) doctor(ctx context.Context) error {
 	add(checkHome(home)...)
 	cfg, f := checkConfig(home)
 	add(f...)
-	add(checkEngine(home, cfg)...)
+	add(checkEngine(ctx, home, cfg)...)
 	add(m.checkSecrets(ctx, home)...)
 	add(m.checkModels(ctx, home, cfg)...)
 	add(checkEmbedding(home))
@@ -75,7 +75,7 @@ func checkConfig(home app.Home) (*app.Config, []finding) {
 }
 
 // checkEngine looks whether an engine runs, and if not, whether its store and port are free.
-func checkEngine(home app.Home, cfg *app.Config) []finding {
+func checkEngine(ctx context.Context, home app.Home, cfg *app.Config) []finding {
 	disk, err := pebblestore.Open(pebblestore.Options{Dir: home.Store(), Ballast: -1})
 	var held *journal.HeldError
 	switch {
@@ -84,14 +84,33 @@ func checkEngine(home app.Home, cfg *app.Config) []finding {
 	case err != nil:
 		return []finding{{"bad", "The store cannot be opened: " + err.Error() + "."}}
 	}
+	out := []finding{{"ok", "The store can be opened; no engine runs."}, examine(ctx, home, disk)}
 	_ = disk.Close()
-	out := []finding{{"ok", "The store can be opened; no engine runs."}}
 	ln, err := net.Listen("tcp", net.JoinHostPort(cfg.Gateway.Host, fmt.Sprint(cfg.Gateway.Port)))
 	if err != nil {
 		return append(out, finding{"bad", fmt.Sprintf("Port %d is in use. Stop what uses it, or set gateway.port.", cfg.Gateway.Port)})
 	}
 	_ = ln.Close()
 	return append(out, finding{"ok", fmt.Sprintf("Port %d is free.", cfg.Gateway.Port)})
+}
+
+// examineFor bounds how long the store is read.
+const examineFor = time.Minute
+
+// examine reads all of the store.
+func examine(ctx context.Context, home app.Home, disk *pebblestore.Store) finding {
+	ctx, cancel := context.WithTimeout(ctx, examineFor)
+	defer cancel()
+	damage, err := journal.Examine(ctx, disk)
+	switch {
+	case len(damage) > 0:
+		return finding{"bad", unreadable(home, damage)}
+	case errors.Is(err, context.DeadlineExceeded):
+		return finding{"note", "The store is large: what was read of it in a minute is whole."}
+	case err != nil:
+		return finding{"bad", "The store cannot be read: " + err.Error() + "."}
+	}
+	return finding{"ok", "All of the store can be read."}
 }
 
 func (m *Main) checkSecrets(ctx context.Context, home app.Home) []finding {

@@ -12,14 +12,15 @@ import (
 // Committer implements Journal over two engines. One goroutine takes all that waits, makes one batch of it, syncs it once,
 // delivers its notes and releases the waiting callers, in that order.
 type Committer struct {
-	opt    Options
-	dec    decoder
-	views  *views
-	newest atomic.Uint64
-	eraser *eraser
-	wake   chan struct{} // capacity 1: the queue changed
-	ended  chan struct{} // the committer's goroutine is over
-	pool   sync.Pool
+	opt     Options
+	dec     decoder
+	views   *views
+	newest  atomic.Uint64
+	eraser  *eraser
+	damages damages
+	wake    chan struct{} // capacity 1: the queue changed
+	ended   chan struct{} // the committer's goroutine is over
+	pool    sync.Pool
 
 	mu        sync.Mutex
 	queue     []*request
@@ -67,6 +68,7 @@ func Open(ctx context.Context, opt Options) (*Committer, error) {
 		wake:  make(chan struct{}, 1),
 		ended: make(chan struct{}),
 	}
+	c.damages.log = opt.Logger
 	c.pool.New = func() any { return &request{done: make(chan struct{}, 1)} }
 	w, err := recoverWriter(ctx, c)
 	if err != nil {

@@ -40,6 +40,15 @@ type Cursor interface {
 	Close() error
 }
 
+// Skipper is a Cursor that can go on behind a part of the store that cannot be read. Skip is asked when Next was false and Err
+// is a *CorruptError; after true, Next goes on, and what could not be read is left out. Left names the places that were left
+// out so far, so that one that is met again is known to be the same.
+type Skipper interface {
+	Cursor
+	Skip() bool
+	Left() []string
+}
+
 // Span is the keys from Lo up to, not including, Hi.
 type Span struct{ Lo, Hi []byte }
 

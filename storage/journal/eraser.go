@@ -130,7 +130,7 @@ func (e *eraser) jobs() (keys [][]byte, spans []Span, err error) {
 	defer e.c.views.release(p)
 	cur := p.of[onDisk].Scan(under([]byte(eraseSpace)), false)
 	defer cur.Close()
-	for cur.Next() {
+	for nextReadable(cur) {
 		keys = append(keys, bytes.Clone(cur.Key()))
 		_, payload, err := e.c.dec.payload(cur.Key(), cur.Value())
 		if err != nil {

@@ -100,7 +100,8 @@ type Journal interface {
 type Reader interface {
 	// Get returns the row's value; ok is false when there is none.
 	Get(table string, key []byte) (value []byte, ok bool, err error)
-	// Scan yields rows in the order of the index (or of the primary key when Index is empty).
+	// Scan yields rows in the order of the index (or of the primary key when Index is empty). Log leaves out notes that cannot
+	// be read, as a Scan without Whole does rows.
 	Scan(q Scan) iter.Seq2[Item, error]
 	// Log yields the kept notes with Seq > after, oldest first. Oldest says the first number still kept (0: none).
 	Log(after uint64) iter.Seq2[Entry, error]
@@ -109,7 +110,9 @@ type Reader interface {
 }
 
 // Scan selects rows. Prefix narrows by the beginning of the (index or primary) key; From starts at that full key (in the
-// direction of the scan, exclusive when After is set); Limit 0 means all.
+// direction of the scan, exclusive when After is set); Limit 0 means all. What cannot be read is left out and reported
+// (Committer.Damage), so that one damaged place does not take everything with it; with Whole it is an error, for those who
+// delete what they do not find.
 type Scan struct {
 	Table   string
 	Index   string
@@ -118,6 +121,7 @@ type Scan struct {
 	After   bool
 	Reverse bool
 	Limit   int
+	Whole   bool
 }
 
 // Item is one row of a scan. At is the (index or primary) key it was found at, to go on from.
@@ -156,7 +160,7 @@ type CorruptError struct {
 }
 
 func (e *CorruptError) Error() string {
-	return fmt.Sprintf("the store's record %s is damaged: %v", e.Key, e.Err)
+	return fmt.Sprintf("the store's record %s cannot be read: %v", e.Key, e.Err)
 }
 func (e *CorruptError) Unwrap() error { return e.Err }
 

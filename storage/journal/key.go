@@ -132,8 +132,23 @@ func (s Span) holds(key []byte) bool {
 	return bytes.Compare(key, s.Lo) >= 0 && bytes.Compare(key, s.Hi) < 0
 }
 
-// printable shows a key in an error. Keys hold ids only.
-func printable(key []byte) string { return strings.Trim(strconv.QuoteToASCII(string(key)), `"`) }
+// Printable shows a key to a person: its parts with slashes between, numbers in digits, and a dot for each byte that is no
+// plain character. Keys hold ids only.
+func Printable(key []byte) string {
+	text, number := key, ""
+	for _, space := range []string{eventSpace, checkpointSpace, noteSpace, eraseSpace} {
+		if bytes.HasPrefix(key, []byte(space)) && len(key) >= len(space)+8 {
+			text, number = key[:len(key)-8], strconv.FormatUint(tailNumber(key), 10)
+		}
+	}
+	text = bytes.ReplaceAll(text, []byte{0, 1}, []byte("/"))
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' {
+			return '.'
+		}
+		return r
+	}, string(text)) + number
+}
 
 // topicOf is the stream's id: what its notes carry as Topic.
 func topicOf(s Stream) string {

@@ -3,6 +3,7 @@ package journal
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 )
 
@@ -22,7 +23,7 @@ func (d decoder) stateIn(p *pair, s Stream) (st state, err error) {
 			return st, err
 		}
 		if len(payload) != 1 {
-			return st, &CorruptError{printable(mark), errShape}
+			return st, &CorruptError{Printable(mark), errShape}
 		}
 		if payload[0] == markDeleted {
 			return state{deleted: true}, nil
@@ -42,15 +43,51 @@ func (d decoder) versionIn(v View, s Stream) (uint64, error) {
 		return tailNumber(cur.Key()), nil
 	}
 	if err := cur.Err(); err != nil {
-		return 0, err
+		return d.versionAside(v, s, err)
 	}
-	key = streamKey(key, snapshotSpace, s)
+	return d.snapshotVersion(v, s)
+}
+
+func (d decoder) snapshotVersion(v View, s Stream) (uint64, error) {
+	key := streamKey(nil, snapshotSpace, s)
 	record, ok, err := v.Get(key)
 	if err != nil || !ok {
 		return 0, err
 	}
 	version, _, err := d.snapshot(key, record, s)
 	return version, err
+}
+
+// versionAside finds the newest event when a damaged block is met, which may be a neighbour's: single keys can still be asked
+// for. When one of the stream's own cannot be read, why is the answer.
+func (d decoder) versionAside(v View, s Stream, why error) (uint64, error) {
+	var damage *CorruptError
+	if !errors.As(why, &damage) {
+		return 0, why
+	}
+	newest, err := d.snapshotVersion(v, s)
+	if err != nil {
+		return 0, err
+	}
+	has := func(n uint64) bool {
+		_, ok, e := v.Get(numberedKey(nil, eventSpace, s, n))
+		if e != nil {
+			err = why
+		}
+		return ok && e == nil
+	}
+	// The numbers have no gaps: further and further, then ever closer.
+	step := uint64(1)
+	for has(newest + step) {
+		newest += step
+		step *= 2
+	}
+	for ; step > 0; step /= 2 {
+		if has(newest + step) {
+			newest += step
+		}
+	}
+	return newest, err
 }
 
 // Load implements Journal.
@@ -66,17 +103,26 @@ func (c *Committer) Load(ctx context.Context, s Stream) (Loaded, error) {
 	defer c.views.release(p)
 	st, err := c.dec.stateIn(p, s)
 	if err != nil || st.deleted {
-		return Loaded{Deleted: st.deleted}, err
+		return Loaded{Deleted: st.deleted}, c.hurt(err)
 	}
 	l := Loaded{Version: st.version, Volatile: st.volatile}
 	v := p.of[st.side()]
 	if err := c.dec.loadEvents(ctx, v, s, &l); err != nil {
-		return Loaded{}, err
+		return Loaded{}, c.hurt(err)
 	}
 	if err := c.dec.loadCheckpoints(v, s, queued, &l); err != nil {
-		return Loaded{}, err
+		return Loaded{}, c.hurt(err)
 	}
 	return l, nil
+}
+
+// hurt reports a stream that cannot be loaded.
+func (c *Committer) hurt(err error) error {
+	var damage *CorruptError
+	if errors.As(err, &damage) {
+		c.damages.note(partStreams, damage.Key)
+	}
+	return err
 }
 
 // loadEvents reads the snapshot and what came after it, and checks that no event is missing.
@@ -100,10 +146,10 @@ func (d decoder) loadEvents(ctx context.Context, v View, s Stream, l *Loaded) er
 	span.Lo = numberedKey(nil, eventSpace, s, at+1)
 	cur := v.Scan(span, false)
 	defer cur.Close()
-	for cur.Next() {
+	for at < l.Version && cur.Next() {
 		at++
 		if found := tailNumber(cur.Key()); found != at {
-			return &CorruptError{printable(cur.Key()), fmt.Errorf("event %d before it is missing", at)}
+			return &CorruptError{Printable(cur.Key()), fmt.Errorf("event %d before it is missing", at)}
 		}
 		data, err := d.whole(cur.Key(), bytes.Clone(cur.Value()), KindEvent, string(s))
 		if err != nil {
@@ -114,11 +160,11 @@ func (d decoder) loadEvents(ctx context.Context, v View, s Stream, l *Loaded) er
 			return ctx.Err()
 		}
 	}
-	if err := cur.Err(); err != nil {
+	if err := cur.Err(); err != nil && at < l.Version {
 		return err
 	}
 	if at != l.Version {
-		return &CorruptError{printable(base), fmt.Errorf("it ends at event %d, not %d", at, l.Version)}
+		return &CorruptError{Printable(base), fmt.Errorf("it ends at event %d, not %d", at, l.Version)}
 	}
 	return nil
 }
@@ -128,7 +174,7 @@ func (d decoder) loadCheckpoints(v View, s Stream, queued []checkpoint, l *Loade
 	cur := v.Scan(under(streamKey(nil, checkpointSpace, s)), false)
 	defer cur.Close()
 	var last uint64
-	for cur.Next() {
+	for nextReadable(cur) { // without one, some of the newest text is missing
 		data, err := d.whole(cur.Key(), bytes.Clone(cur.Value()), KindCheckpoint, string(s))
 		if err != nil {
 			return err

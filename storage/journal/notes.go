@@ -113,7 +113,7 @@ func (w *writer) readTopics() map[string][]noteAt {
 	topics := map[string][]noteAt{}
 	for at, v := range w.view.of {
 		cur := v.Scan(under([]byte(noteSpace)), false)
-		for cur.Next() {
+		for nextReadable(cur) {
 			topic := unreadable
 			if _, payload, err := open(cur.Key(), cur.Value()); err == nil {
 				if n, ok := cutNote(payload); ok {
@@ -141,6 +141,7 @@ func (w *writer) trimNotes() {
 	}
 	all := under([]byte(noteSpace))
 	cur := mergeScan(w.view, all, false)
+	cur.around = true
 	defer cur.close()
 	var cut [sides]int
 	var last uint64

@@ -2,6 +2,7 @@ package journal
 
 import (
 	"bytes"
+	"errors"
 	"iter"
 	"sync"
 )
@@ -12,15 +13,16 @@ func (c *Committer) Read() (Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &reader{views: c.views, pair: p, dec: c.dec}, nil
+	return &reader{views: c.views, pair: p, dec: c.dec, damages: &c.damages}, nil
 }
 
 // reader merges the two engines. mu lets Close wait for a call that still uses the view.
 type reader struct {
-	views *views
-	dec   decoder
-	mu    sync.RWMutex
-	pair  *pair
+	views   *views
+	dec     decoder
+	damages *damages
+	mu      sync.RWMutex
+	pair    *pair
 }
 
 func (r *reader) Close() error {
@@ -81,10 +83,15 @@ func (r *reader) Scan(q Scan) iter.Seq2[Item, error] {
 func (r *reader) scan(p *pair, q Scan, yield func(Item, error) bool) {
 	base, span := scanSpan(q)
 	cur := mergeScan(p, span, q.Reverse)
+	// An index that cannot be read is not gone around: the rows themselves know what it says.
+	cur.around = !q.Whole && q.Index == ""
 	defer cur.close()
-	for n := 0; (q.Limit <= 0 || n < q.Limit) && cur.next(); {
+	defer func() { r.report(q.Table, cur) }()
+	n := 0
+	for (q.Limit <= 0 || n < q.Limit) && cur.next() {
 		item, ok, err := r.item(p, q, base, cur)
-		if !ok && err == nil {
+		q.From, q.After = item.At, true
+		if !ok && (err == nil || r.leaves(q, err)) {
 			continue
 		}
 		n++
@@ -92,8 +99,45 @@ func (r *reader) scan(p *pair, q Scan, yield func(Item, error) bool) {
 			return
 		}
 	}
-	if err := cur.err(); err != nil {
+	err := cur.err()
+	switch {
+	case err == nil:
+	case q.Index != "" && isDamage(err) && r.leaves(q, &CorruptError{Key: "index " + q.Index, Err: err}):
+		if q.Limit > 0 {
+			q.Limit -= n
+		}
+		r.scanByRows(p, q, yield)
+	default:
 		yield(Item{}, err)
+	}
+}
+
+// leaves says whether a scan goes on without a row that gave err, and reports it.
+func (r *reader) leaves(q Scan, err error) bool {
+	var damage *CorruptError
+	if q.Whole || !errors.As(err, &damage) {
+		return false
+	}
+	r.damages.note(q.Table, damage.Key)
+	return true
+}
+
+func isDamage(err error) bool {
+	var damage *CorruptError
+	return errors.As(err, &damage)
+}
+
+// Damaged implements Damaged.
+func (r *reader) Damaged(table string, err *CorruptError) { r.damages.note(table, err.Key) }
+
+// report notes what cur went around.
+func (r *reader) report(part string, cur *merged) {
+	for _, c := range cur.cur {
+		if s, ok := c.(Skipper); ok {
+			for _, place := range s.Left() {
+				r.damages.note(part, place)
+			}
+		}
 	}
 }
 
@@ -132,14 +176,17 @@ func (r *reader) item(p *pair, q Scan, base int, cur *merged) (item Item, ok boo
 		item.Key = item.At
 		key, record = cur.key(), bytes.Clone(cur.value())
 	} else {
-		_, primary, whole := cutPart(item.At)
+		at, primary, whole := cutPart(item.At)
 		if !whole {
-			return item, false, &CorruptError{printable(cur.key()), errShape}
+			return item, false, &CorruptError{Printable(cur.key()), errShape}
 		}
 		item.Key = primary
 		key = rowKey(nil, q.Table, primary)
 		if record, ok, err = p.of[cur.at()].Get(key); err != nil || !ok {
 			return item, false, err
+		}
+		if listed, err := r.dec.lists(key, record, IndexEntry{q.Index, at}); err != nil || !listed {
+			return item, false, err // the entry of an older row, whose going could not be read
 		}
 	}
 	item.Value, err = r.dec.row(key, record, q.Table)
@@ -155,9 +202,14 @@ func (r *reader) Log(after uint64) iter.Seq2[Entry, error] {
 			span := under([]byte(noteSpace))
 			span.Lo = noteKey(nil, after+1)
 			cur := mergeScan(p, span, false)
+			cur.around = true
 			defer cur.close()
+			defer func() { r.report(partNotes, cur) }()
 			for cur.next() {
 				note, err := r.dec.note(cur.key(), bytes.Clone(cur.value()))
+				if r.leaves(Scan{Table: partNotes}, err) {
+					continue
+				}
 				if !yield(Entry{tailNumber(cur.key()), note}, err) {
 					return
 				}
@@ -175,70 +227,11 @@ func (r *reader) Log(after uint64) iter.Seq2[Entry, error] {
 func (r *reader) Oldest() (seq uint64) {
 	_ = r.use(func(p *pair) {
 		cur := mergeScan(p, under([]byte(noteSpace)), false)
+		cur.around = true
 		defer cur.close()
 		if cur.next() {
 			seq = tailNumber(cur.key())
 		}
 	})
 	return seq
-}
-
-// merged walks the same span of both engines in one order. No key is in both: a stream lives in one of them.
-type merged struct {
-	cur     [sides]Cursor
-	has     [sides]bool
-	reverse bool
-	now     side
-	started bool
-}
-
-func mergeScan(p *pair, span Span, reverse bool) *merged {
-	m := &merged{reverse: reverse}
-	for i, v := range p.of {
-		m.cur[i] = v.Scan(span, reverse)
-	}
-	return m
-}
-
-func (m *merged) next() bool {
-	for i := range m.cur {
-		if !m.started || side(i) == m.now {
-			m.has[i] = m.cur[i].Next()
-		}
-	}
-	m.started = true
-	switch {
-	case m.has[onDisk] && m.has[inMemory]:
-		first := bytes.Compare(m.cur[onDisk].Key(), m.cur[inMemory].Key()) < 0
-		m.now = inMemory
-		if first != m.reverse {
-			m.now = onDisk
-		}
-	case m.has[onDisk]:
-		m.now = onDisk
-	case m.has[inMemory]:
-		m.now = inMemory
-	default:
-		return false
-	}
-	return true
-}
-
-func (m *merged) key() []byte   { return m.cur[m.now].Key() }
-func (m *merged) value() []byte { return m.cur[m.now].Value() }
-func (m *merged) at() side      { return m.now }
-
-func (m *merged) err() error {
-	for _, c := range m.cur {
-		if err := c.Err(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (m *merged) close() {
-	for _, c := range m.cur {
-		_ = c.Close()
-	}
 }

@@ -46,16 +46,16 @@ func appendRecord(dst, key []byte, schema uint64, payload []byte) []byte {
 // open checks a record and returns its parts.
 func open(key, record []byte) (schema uint64, payload []byte, err error) {
 	if len(record) < 5 {
-		return 0, nil, &CorruptError{printable(key), errShort}
+		return 0, nil, &CorruptError{Printable(key), errShort}
 	}
 	body := record[:len(record)-4]
 	sum := crc32.Update(crc32.Update(0, castagnoli, key), castagnoli, body)
 	if sum != binary.LittleEndian.Uint32(record[len(record)-4:]) {
-		return 0, nil, &CorruptError{printable(key), errSum}
+		return 0, nil, &CorruptError{Printable(key), errSum}
 	}
 	schema, n := binary.Uvarint(body)
 	if n <= 0 {
-		return 0, nil, &CorruptError{printable(key), errShape}
+		return 0, nil, &CorruptError{Printable(key), errShape}
 	}
 	return schema, body[n:], nil
 }
@@ -145,7 +145,7 @@ func (d decoder) data(key []byte, kind Kind, name string, schema uint64, data []
 	}
 	out, err := d.upgrade(kind, name, schema, data)
 	if err != nil {
-		return nil, &CorruptError{printable(key), err}
+		return nil, &CorruptError{Printable(key), err}
 	}
 	return out, nil
 }
@@ -166,7 +166,7 @@ func (d decoder) snapshot(key, record []byte, s Stream) (uint64, []byte, error) 
 	}
 	version, n := binary.Uvarint(payload)
 	if n <= 0 {
-		return 0, nil, &CorruptError{printable(key), errShape}
+		return 0, nil, &CorruptError{Printable(key), errShape}
 	}
 	state, err := d.data(key, KindSnapshot, string(s), schema, payload[n:])
 	return version, state, err
@@ -179,9 +179,15 @@ func (d decoder) row(key, record []byte, table string) ([]byte, error) {
 	}
 	_, value, ok := cutHeader(payload)
 	if !ok {
-		return nil, &CorruptError{printable(key), errShape}
+		return nil, &CorruptError{Printable(key), errShape}
 	}
 	return d.data(key, KindRow, table, schema, value)
+}
+
+// lists says whether a row names an index entry as its own.
+func (d decoder) lists(key, record []byte, e IndexEntry) (bool, error) {
+	header, err := d.header(key, record)
+	return err == nil && entryIn(header, e), err
 }
 
 func (d decoder) note(key, record []byte) (n Note, err error) {
@@ -191,7 +197,7 @@ func (d decoder) note(key, record []byte) (n Note, err error) {
 	}
 	n, ok := cutNote(payload)
 	if !ok {
-		return n, &CorruptError{printable(key), errShape}
+		return n, &CorruptError{Printable(key), errShape}
 	}
 	n.Data, err = d.data(key, KindNote, n.Type, schema, n.Data)
 	return n, err

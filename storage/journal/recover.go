@@ -34,16 +34,19 @@ func recoverWriter(ctx context.Context, c *Committer) (*writer, error) {
 // before the first record of that number is written.
 func (w *writer) checkSchema(view View) (write bool, err error) {
 	raw, ok, err := view.Get([]byte(schemaKey))
-	if err != nil || !ok {
-		return true, err
+	if err == nil && !ok {
+		return true, nil
 	}
-	_, payload, err := open([]byte(schemaKey), raw)
-	if err != nil {
-		return false, err
+	var payload []byte
+	if err == nil {
+		_, payload, err = open([]byte(schemaKey), raw)
 	}
 	found, n := binary.Uvarint(payload)
-	if n <= 0 {
-		return false, &CorruptError{schemaKey, errShape}
+	if err == nil && n <= 0 {
+		err = &CorruptError{schemaKey, errShape}
+	}
+	if err != nil {
+		return false, w.tolerate(err) // each record tells its own number as well; a newer one is refused when it is read
 	}
 	if found > w.c.opt.Schema {
 		return false, &NewerError{Found: found, Known: w.c.opt.Schema}
@@ -88,55 +91,74 @@ func (w *writer) readNumbering(view View) error {
 
 // guessNumbering makes a numbering that cannot collide out of the notes that are left.
 func (w *writer) guessNumbering(view View, why error) error {
-	var damage *CorruptError
-	if !errors.As(why, &damage) {
-		return why
+	if err := w.tolerate(why); err != nil {
+		return err
 	}
-	cur := view.Scan(under([]byte(noteSpace)), false)
-	defer cur.Close()
-	for cur.Next() {
-		w.num.seq = tailNumber(cur.Key())
+	_, err := w.each(view, noteSpace, func(key []byte) {
+		w.num.seq = tailNumber(key)
 		w.num.kept[onDisk]++
-	}
-	if cur.Err() != nil {
-		return why
+	})
+	if err != nil {
+		return err
 	}
 	w.num.seq += lostNumbers
 	w.num.reserved = w.num.seq
-	w.c.opt.Logger.Error("the store's numbering was damaged; it goes on from a later number", "error", why, "from", w.num.seq)
+	w.c.opt.Logger.Error("the store's numbering was damaged; it goes on from a later number", "from", w.num.seq)
 	return nil
 }
 
 func (w *writer) readCheckpoints(view View) error {
-	cur := view.Scan(under([]byte(checkpointSpace)), false)
-	defer cur.Close()
-	for cur.Next() {
-		stream, rest, ok := cutPart(cur.Key()[len(checkpointSpace):])
+	damaged, err := w.each(view, checkpointSpace, func(key []byte) {
+		stream, rest, ok := cutPart(key[len(checkpointSpace):])
 		if !ok || len(rest) != 8 {
-			continue
+			return
 		}
 		n := tailNumber(rest)
 		w.nextCheck = max(w.nextCheck, n)
 		w.stored[Stream(stream)] = append(w.stored[Stream(stream)], n)
+	})
+	if damaged {
+		w.nextCheck += lostNumbers
 	}
-	return w.tolerate(cur.Err())
+	return err
 }
 
 func (w *writer) readErasures(view View) error {
-	cur := view.Scan(under([]byte(eraseSpace)), false)
-	defer cur.Close()
-	for cur.Next() {
-		w.eraseID = tailNumber(cur.Key())
+	damaged, err := w.each(view, eraseSpace, func(key []byte) {
+		w.eraseID = tailNumber(key)
 		w.hasErasures = true
+	})
+	if damaged {
+		w.eraseID += lostNumbers
 	}
-	return w.tolerate(cur.Err())
+	return err
 }
 
-// tolerate lets the store open when a list is damaged that only some streams need.
+// each calls f for the keys of a space that can be read, and says whether some cannot.
+func (w *writer) each(view View, space string, f func(key []byte)) (damaged bool, err error) {
+	cur := view.Scan(under([]byte(space)), false)
+	defer cur.Close()
+	for {
+		for cur.Next() {
+			f(cur.Key())
+		}
+		if cur.Err() == nil {
+			return damaged, nil
+		}
+		damaged = true
+		why := cur.Err()
+		if !goAround(cur) {
+			return damaged, w.tolerate(why)
+		}
+		_ = w.tolerate(why)
+	}
+}
+
+// tolerate lets the store open when something is damaged that only some streams need.
 func (w *writer) tolerate(err error) error {
 	var damage *CorruptError
 	if errors.As(err, &damage) {
-		w.c.opt.Logger.Error("a part of the store is damaged", "error", err)
+		w.c.damages.note(partOwn, damage.Key)
 		return nil
 	}
 	return err

@@ -123,7 +123,7 @@ func (d decoder) header(key, record []byte) ([]byte, error) {
 	}
 	header, _, ok := cutHeader(payload)
 	if !ok {
-		return nil, &CorruptError{printable(key), errShape}
+		return nil, &CorruptError{Printable(key), errShape}
 	}
 	return header, nil
 }
@@ -134,11 +134,12 @@ func (w *writer) stageRow(at side, r *Row) (deleted bool, err error) {
 	old, exists, err := w.oldHeader(at, w.key)
 	if err != nil {
 		var damage *CorruptError
-		if r.Value != nil || !errors.As(err, &damage) {
+		if !errors.As(err, &damage) {
 			return false, err
 		}
+		// A row is always written whole, by its owner: what it replaces need not be read, but for its index entries.
 		old, exists = nil, true
-		if err := w.sweepIndex(at, r.Table, r.Key); err != nil { // a damaged row can still be deleted
+		if err := w.sweepIndex(at, r.Table, r.Key); err != nil {
 			return false, err
 		}
 	}
@@ -196,7 +197,7 @@ func (w *writer) sweepIndex(at side, table string, primary []byte) error {
 	base := appendPart([]byte(indexSpace), table)
 	cur := w.view.of[at].Scan(under(base), false)
 	defer cur.Close()
-	for cur.Next() {
+	for nextReadable(cur) { // an entry that cannot be read is one without a row then
 		if _, rest, ok := cutPart(cur.Key()[len(base):]); ok {
 			if _, pk, ok := cutPart(rest); ok && bytes.Equal(pk, primary) {
 				w.batch[at].Delete(cur.Key())
@@ -217,7 +218,7 @@ func (w *writer) dropPrefix(at side, p Prefix) error {
 	}
 	cur := w.view.of[at].Scan(span, false)
 	defer cur.Close()
-	for cur.Next() {
+	for nextReadable(cur) {
 		key := cur.Key()
 		if w.knows(at, key) {
 			continue
@@ -243,7 +244,7 @@ func (w *writer) dropPrefix(at side, p Prefix) error {
 		}
 		drop([]byte(key), header)
 	}
-	w.dropKeys(at, p, span, keys)
+	w.dropKeys(at, p, span, keys, wentAround(cur))
 	return nil
 }
 
@@ -256,11 +257,12 @@ func (w *writer) knows(at side, key []byte) bool {
 	return known
 }
 
-func (w *writer) dropKeys(at side, p Prefix, span Span, keys [][]byte) {
-	if len(keys) == 0 {
+// dropKeys deletes the rows of a span: keys, and with unread more that could not be read.
+func (w *writer) dropKeys(at side, p Prefix, span Span, keys [][]byte, unread bool) {
+	if len(keys) == 0 && !unread {
 		return
 	}
-	if len(keys) <= pointDeletes {
+	if len(keys) <= pointDeletes && !unread {
 		for _, key := range keys {
 			w.batch[at].Delete(key)
 		}

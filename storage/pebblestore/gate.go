@@ -19,8 +19,32 @@ type gate struct {
 	open    bool
 	closed  bool
 	running int
+	until   time.Time // no compaction before: the last one failed
+	wait    time.Duration
 	calls   sync.WaitGroup // calls into the DB, and the slow look
 	stop    chan struct{}
+}
+
+// A compaction that fails (a damaged table, a full disk) would be tried again at once and for ever. So after each failure the
+// gate rests, twice as long as before.
+const (
+	restFirst = time.Second
+	restMost  = 5 * time.Minute
+)
+
+// failed says that a compaction did not work.
+func (g *gate) failed() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.wait = min(restMost, max(restFirst, 2*g.wait))
+	g.until = time.Now().Add(g.wait)
+}
+
+// worked says that one did.
+func (g *gate) worked() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.wait, g.until = 0, time.Time{}
 }
 
 // slowLook is how often the gate looks for a waiting compaction that no call told it of.
@@ -50,7 +74,7 @@ func (g *gate) Unregister() {
 func (g *gate) take(inCall bool) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.closed || !g.open || g.running >= max(1, g.db.GetAllowedWithoutPermission()) {
+	if g.closed || !g.open || !g.until.IsZero() && time.Now().Before(g.until) || g.running >= max(1, g.db.GetAllowedWithoutPermission()) {
 		return false
 	}
 	g.running++

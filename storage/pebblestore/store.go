@@ -25,6 +25,10 @@ type Store struct {
 	space   *space
 	kept    *keeper
 	witness *witness
+	fs      vfs.FS
+
+	damageMu sync.Mutex
+	bad      badBlocks
 
 	closeOnce sync.Once
 	closeErr  error
@@ -54,7 +58,7 @@ func Open(o Options) (*Store, error) {
 	if err != nil {
 		return nil, heldError(o.Dir, err)
 	}
-	s := &Store{lock: lock, space: newSpace(o), witness: callWitness(o)}
+	s := &Store{fs: o.FS, lock: lock, space: newSpace(o), witness: callWitness(o)}
 	s.kept = &keeper{FS: o.FS, witness: s.witness}
 	s.space.keepBallast()
 	if err := s.open(o); err != nil {
@@ -98,7 +102,28 @@ func (s *Store) whole(o Options, written bool) error {
 	if newest < s.witness.found.newest {
 		return lost(o.Dir, "its log has lost its newest part, so what was confirmed last is missing", errLogShort)
 	}
+	if err := s.opens(o); err != nil {
+		return err
+	}
 	s.witness.begin(newest)
+	return nil
+}
+
+// opens says whether the index of every table can be read. Without it nothing of its part of the store can be known, not even
+// what is not there, so nothing could be written safely; a damaged block of rows is gone around (skip.go).
+func (s *Store) opens(o Options) error {
+	levels, err := s.db.SSTables()
+	if err != nil {
+		return openError(o.Dir, err)
+	}
+	for _, tables := range levels {
+		for _, table := range tables {
+			name := fmt.Sprintf("%06d", uint64(table.BackingSSTNum)) + tableSuffix
+			if _, err := inspect(o.FS, o.FS.PathJoin(o.Dir, name)); err != nil {
+				return &journal.StoreError{Dir: o.Dir, What: "its file " + name + " cannot be read", Err: err}
+			}
+		}
+	}
 	return nil
 }
 
@@ -116,24 +141,40 @@ func (s *Store) newest() (uint64, error) {
 func (s *Store) pebbleOptions(o Options) *pebble.Options {
 	log := newLog(o)
 	po := &pebble.Options{
-		FS:                 vfs.OnDiskFull(s.kept, s.space.diskFull),
-		Lock:               s.lock,
-		Logger:             log,
-		Cleaner:            removeNow{},
-		CacheSize:          o.Cache,
-		MemTableSize:       memTable,
-		FormatMajorVersion: pebble.FormatNewest,
+		FS:           vfs.OnDiskFull(s.kept, s.space.diskFull),
+		Lock:         s.lock,
+		Logger:       log,
+		Cleaner:      removeNow{},
+		CacheSize:    o.Cache,
+		MemTableSize: memTable,
+		// What cannot be compacted piles up in level 0. Reading gets slower then; Pebble's default would stop writing for ever.
+		L0StopWritesThreshold: 1000,
+		FormatMajorVersion:    pebble.FormatNewest,
 		EventListener: &pebble.EventListener{
 			BackgroundError: log.background,
-			DataCorruption:  func(info pebble.DataCorruptionInfo) { log.background(info.Details) },
+			DataCorruption: func(info pebble.DataCorruptionInfo) {
+				s.damaged(info)
+				log.background(info.Details)
+			},
 			ManifestCreated: s.witness.inUse,
+			CompactionEnd:   s.compacted,
 		},
 	}
 	po.Experimental.CompactionScheduler = s.gate
+	po.BlockPropertyCollectors = []func() pebble.BlockPropertyCollector{func() pebble.BlockPropertyCollector { return &marks{} }}
 	for i := range po.Levels {
 		po.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
 	}
 	return po
+}
+
+func (s *Store) compacted(info pebble.CompactionInfo) {
+	switch {
+	case info.Err == nil:
+		s.gate.worked()
+	case !errors.Is(info.Err, pebble.ErrCancelledCompaction):
+		s.gate.failed()
+	}
 }
 
 // Apply implements journal.Engine. A failed write of the log does not return: see Options.Fatal.

@@ -3,8 +3,7 @@ package pebblestore
 import (
 	"bytes"
 	"errors"
-	"strconv"
-	"strings"
+	"syscall"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -12,10 +11,13 @@ import (
 )
 
 // view is a Pebble snapshot: it pins what it can see against compactions, so it is closed soon.
-type view struct{ snap *pebble.Snapshot }
+type view struct {
+	store *Store
+	snap  *pebble.Snapshot
+}
 
 // View implements journal.Engine.
-func (s *Store) View() journal.View { return view{s.db.NewSnapshot()} }
+func (s *Store) View() journal.View { return view{s, s.db.NewSnapshot()} }
 
 func (v view) Get(key []byte) ([]byte, bool, error) {
 	value, closer, err := v.snap.Get(key)
@@ -23,34 +25,70 @@ func (v view) Get(key []byte) ([]byte, bool, error) {
 		return nil, false, nil
 	}
 	if err != nil {
-		return nil, false, readError(key, err)
+		return v.getAside(key, readError(key, err))
 	}
 	out := append(make([]byte, 0, len(value)), value...)
 	return out, true, closer.Close()
 }
 
+// getAside asks for a key again whose place is in a damaged block, which may be there and not hold it: unlike Get, an iterator
+// can ask the lowest level's filter as well. When that does not rule it out, why is the answer.
+func (v view) getAside(key []byte, why error) ([]byte, bool, error) {
+	it, err := v.snap.NewIter(&pebble.IterOptions{UseL6Filters: true})
+	if err != nil {
+		return nil, false, why
+	}
+	var value []byte
+	ok := it.SeekPrefixGE(key) && bytes.Equal(it.Key(), key)
+	if ok {
+		if value, err = it.ValueAndErr(); err == nil {
+			value = append(make([]byte, 0, len(value)), value...)
+		}
+	}
+	if errors.Join(err, it.Error(), it.Close()) != nil {
+		return nil, false, why
+	}
+	return value, ok, nil
+}
+
 func (v view) Close() error { return v.snap.Close() }
 
 func (v view) Scan(span journal.Span, reverse bool) journal.Cursor {
-	it, err := v.snap.NewIter(&pebble.IterOptions{LowerBound: span.Lo, UpperBound: span.Hi})
-	return &cursor{it: it, err: err, span: span, reverse: reverse}
+	c := &cursor{view: v, span: span, reverse: reverse}
+	c.it, c.err = c.iterator()
+	return c
 }
 
-// readError names the key that cannot be read when its block is damaged.
+// errBlock is what is said of a damaged block: Pebble's own words may hold keys and paths.
+var errBlock = errors.New("the part of the file that holds it is damaged")
+
+// readError names the key that cannot be read when its block is damaged, or the disk fails under it.
 func readError(key []byte, err error) error {
-	if pebble.IsCorruptionError(err) {
-		return &journal.CorruptError{Key: strings.Trim(strconv.QuoteToASCII(string(key)), `"`), Err: err}
+	if pebble.IsCorruptionError(err) || errors.Is(err, syscall.EIO) {
+		return &journal.CorruptError{Key: journal.Printable(key), Err: errBlock}
 	}
 	return err
 }
 
 type cursor struct {
+	view    view
 	it      *pebble.Iterator
 	err     error
 	span    journal.Span
 	reverse bool
 	began   bool
-	last    []byte // the last good key, to name the place of damage
+	ready   bool    // it is at an entry that Next has not told of
+	around  *around // leaves out what cannot be read; nil until Skip was called
+	resume  []byte  // where to go on from instead of the last good key: there or behind it, backwards before it
+	last    []byte  // the last good key, to name the place of damage
+}
+
+func (c *cursor) iterator() (*pebble.Iterator, error) {
+	o := &pebble.IterOptions{LowerBound: c.span.Lo, UpperBound: c.span.Hi}
+	if c.around != nil {
+		o.PointKeyFilters = []pebble.BlockPropertyFilter{c.around}
+	}
+	return c.view.snap.NewIter(o)
 }
 
 func (c *cursor) Next() bool {
@@ -59,6 +97,8 @@ func (c *cursor) Next() bool {
 	}
 	ok := false
 	switch {
+	case c.ready:
+		ok = true
 	case !c.began && c.reverse:
 		ok = c.it.Last()
 	case !c.began:
@@ -68,7 +108,7 @@ func (c *cursor) Next() bool {
 	default:
 		ok = c.it.Next()
 	}
-	c.began = true
+	c.began, c.ready = true, false
 	if !ok {
 		if err := c.it.Error(); err != nil {
 			c.err = readError(c.near(), err)
@@ -79,14 +119,19 @@ func (c *cursor) Next() bool {
 		c.err = readError(c.it.Key(), err)
 		return false
 	}
-	c.last = append(c.last[:0], c.it.Key()...)
+	c.last, c.resume = append(c.last[:0], c.it.Key()...), nil
 	return true
 }
 
 // near is the key next to which reading failed.
 func (c *cursor) near() []byte {
-	if len(c.last) > 0 {
+	switch {
+	case c.resume != nil:
+		return c.resume
+	case len(c.last) > 0:
 		return bytes.Clone(c.last)
+	case c.reverse:
+		return c.span.Hi
 	}
 	return c.span.Lo
 }

@@ -34,7 +34,7 @@ func Run(t *testing.T, f Factory) {
 		{"NotesOrder", notesOrder}, {"NotesTrim", notesTrim}, {"NotesTopic", notesTopic},
 		{"Volatile", volatile}, {"NumbersNeverAgain", numbersNeverAgain},
 		{"Checkpoints", checkpoints}, {"CheckpointsShareSync", checkpointsShareSync}, {"CheckpointsDrop", checkpointsDrop},
-		{"Full", full}, {"Broken", broken}, {"Corrupt", corrupt}, {"DamagedRowGoes", damagedRowGoes},
+		{"Full", full}, {"Broken", broken}, {"Corrupt", corrupt}, {"CorruptNotes", corruptNotes}, {"CorruptOwn", corruptOwn}, {"DamagedRowGoes", damagedRowGoes},
 		{"DamagedNumbering", damagedNumbering}, {"Newer", newer}, {"Upgrade", upgrade},
 		{"EraserResumes", eraserResumes}, {"EraserWaitsForReaders", eraserWaits},
 		{"Workload", workload},

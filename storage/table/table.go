@@ -95,6 +95,18 @@ func (t *Table[T]) decode(key, value []byte) (T, error) {
 	return v, nil
 }
 
+// leaves says whether a scan goes on without a row that gave err, and has it reported.
+func (t *Table[T]) leaves(r journal.Reader, err error) bool {
+	var damage *journal.CorruptError
+	if !errors.As(err, &damage) {
+		return false
+	}
+	if d, ok := r.(journal.Damaged); ok {
+		d.Damaged(t.o.Name, damage)
+	}
+	return true
+}
+
 // Query selects rows; its fields are those of journal.Scan.
 type Query struct {
 	Index   string // "": by primary key
@@ -103,6 +115,7 @@ type Query struct {
 	After   bool
 	Reverse bool
 	Limit   int
+	Whole   bool // a row that cannot be read is an error; otherwise it is left out and reported
 }
 
 // Found is a row and where a scan found it.
@@ -112,7 +125,7 @@ type Found[T any] struct {
 	At    []byte // for Query.From, to go on from here
 }
 
-// Scan yields the values that q selects. After an error for one damaged row it goes on when the consumer does.
+// Scan yields the values that q selects. With Whole, after an error for one damaged row it goes on when the consumer does.
 func (t *Table[T]) Scan(r journal.Reader, q Query) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for f, err := range t.Find(r, q) {
@@ -126,11 +139,14 @@ func (t *Table[T]) Scan(r journal.Reader, q Query) iter.Seq2[T, error] {
 // Find is Scan with the keys, for pages.
 func (t *Table[T]) Find(r journal.Reader, q Query) iter.Seq2[Found[T], error] {
 	return func(yield func(Found[T], error) bool) {
-		scan := journal.Scan{Table: t.o.Name, Index: q.Index, Prefix: q.Prefix, From: q.From, After: q.After, Reverse: q.Reverse, Limit: q.Limit}
+		scan := journal.Scan{Table: t.o.Name, Index: q.Index, Prefix: q.Prefix, From: q.From, After: q.After, Reverse: q.Reverse, Limit: q.Limit, Whole: q.Whole}
 		for item, err := range r.Scan(scan) {
 			f := Found[T]{Key: item.Key, At: item.At}
 			if err == nil {
 				f.Value, err = t.decode(item.Key, item.Value)
+			}
+			if !q.Whole && t.leaves(r, err) {
+				continue
 			}
 			if !yield(f, err) {
 				return
