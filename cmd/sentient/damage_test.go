@@ -166,3 +166,79 @@ func checkHurt(t *testing.T, home string, ids []string) (noticed bool) {
 	}
 	return bad
 }
+
+// TestDamagedStoreIsRefusedPlainly: whatever file of the store is damaged or missing, the start and the doctor say which, in
+// which folder, and what to do, and a second start says the same.
+func TestDamagedStoreIsRefusedPlainly(t *testing.T) {
+	stopped, _ := livedIn(t, 4)
+	killed := copyHome(t, stopped)
+	p := start(t, killed)
+	p.chat(map[string]any{"text": "not in a table yet"})
+	p.kill()
+	truncate := func(path string) error { return os.Truncate(path, 10) }
+	harm := func(path string) error { return os.WriteFile(path, []byte(strings.Repeat("?", 1000)), 0o600) }
+	for _, test := range []struct {
+		name, home, file string
+		do               func(string) error
+		word             string
+	}{
+		{"a list that is cut", stopped, "MANIFEST-*", truncate, "MANIFEST-"},
+		{"a list that is missing", stopped, "MANIFEST-*", os.Remove, "MANIFEST-"},
+		{"a list that is garbage", stopped, "MANIFEST-*", harm, "MANIFEST-"},
+		{"a marker that is missing", stopped, "marker.manifest.*", os.Remove, "MANIFEST-"},
+		{"a table that is missing", stopped, "*.sst", os.Remove, ".sst"},
+		{"a table that is cut", stopped, "*.sst", truncate, ".sst"},
+		{"a table that is garbage", stopped, "*.sst", harm, ".sst"},
+		{"a log that is missing", killed, "*.log", os.Remove, "log"},
+		{"a log that is cut", killed, "*.log", truncate, "log"},
+		{"a log that is garbage", killed, "*.log", harm, "log"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			home := copyHome(t, test.home)
+			for _, f := range storeFiles(t, home, test.file) {
+				if err := test.do(f); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for range 2 {
+				refused(t, home, "is damaged: ", test.word, filepath.Join(home, "store"), "Nothing was removed", "backup")
+			}
+		})
+	}
+}
+
+// TestDamagedOptionsAreMended: a damaged OPTIONS file holds no data, so it is set aside and the engine starts.
+func TestDamagedOptionsAreMended(t *testing.T) {
+	lived, ids := livedIn(t, 2)
+	for name, harm := range map[string]func([]byte) []byte{
+		"garbage": func([]byte) []byte { return []byte("\x00\x01\x02?") },
+		"empty":   func([]byte) []byte { return nil },
+		"cut":     func(b []byte) []byte { return b[:len(b)/2] },
+		"another order": func(b []byte) []byte {
+			return []byte(strings.Replace(string(b), "leveldb.Bytewise", "leveldb.Bitewise", 1))
+		},
+		"a broken section": func(b []byte) []byte { return []byte(strings.ReplaceAll(string(b), "[", "(")) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			home := copyHome(t, lived)
+			path := storeFiles(t, home, "OPTIONS-*")[0]
+			b, err := os.ReadFile(path)
+			if err == nil {
+				err = os.WriteFile(path, harm(b), 0o600)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range 2 {
+				p := start(t, home)
+				for _, id := range ids {
+					if got := p.transcript(id); !strings.Contains(got, "Hello") {
+						t.Errorf("%q", got)
+					}
+				}
+				plain(t, p.out.String())
+				p.stop()
+			}
+		})
+	}
+}
