@@ -34,7 +34,7 @@ func (m *Main) doctor(ctx context.Context) error {
 	add(checkHome(home)...)
 	cfg, f := checkConfig(home)
 	add(f...)
-	add(checkEngine(ctx, home, cfg)...)
+	add(m.checkEngine(ctx, home, cfg)...)
 	add(m.checkSecrets(ctx, home)...)
 	add(m.checkModels(ctx, home, cfg)...)
 	add(checkEmbedding(home))
@@ -75,7 +75,7 @@ func checkConfig(home app.Home) (*app.Config, []finding) {
 }
 
 // checkEngine looks whether an engine runs, and if not, whether its store and port are free.
-func checkEngine(ctx context.Context, home app.Home, cfg *app.Config) []finding {
+func (m *Main) checkEngine(ctx context.Context, home app.Home, cfg *app.Config) []finding {
 	disk, err := pebblestore.Open(pebblestore.Options{Dir: home.Store(), Ballast: -1})
 	var held *journal.HeldError
 	switch {
@@ -84,7 +84,7 @@ func checkEngine(ctx context.Context, home app.Home, cfg *app.Config) []finding 
 	case err != nil:
 		return []finding{{"bad", "The store cannot be opened: " + err.Error() + "."}}
 	}
-	out := []finding{{"ok", "The store can be opened; no engine runs."}, examine(ctx, home, disk)}
+	out := []finding{{"ok", "The store can be opened; no engine runs."}, m.examine(ctx, home, disk)}
 	_ = disk.Close()
 	ln, err := net.Listen("tcp", net.JoinHostPort(cfg.Gateway.Host, fmt.Sprint(cfg.Gateway.Port)))
 	if err != nil {
@@ -98,13 +98,16 @@ func checkEngine(ctx context.Context, home app.Home, cfg *app.Config) []finding 
 const examineFor = time.Minute
 
 // examine reads all of the store.
-func examine(ctx context.Context, home app.Home, disk *pebblestore.Store) finding {
+func (m *Main) examine(ctx context.Context, home app.Home, disk *pebblestore.Store) finding {
 	ctx, cancel := context.WithTimeout(ctx, examineFor)
 	defer cancel()
-	damage, err := journal.Examine(ctx, disk)
+	damage, err := journal.Examine(ctx, disk, m.format.number)
+	var newer *journal.NewerError
 	switch {
 	case len(damage) > 0:
 		return finding{"bad", unreadable(home, damage)}
+	case errors.As(err, &newer):
+		return finding{"bad", "The engine would not start: " + err.Error() + "."}
 	case errors.Is(err, context.DeadlineExceeded):
 		return finding{"note", "The store is large: what was read of it in a minute is whole."}
 	case err != nil:

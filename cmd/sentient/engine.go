@@ -55,6 +55,7 @@ type engine struct {
 	fatal    func(error)
 
 	endpoints plan.Endpoints
+	format    storeFormat
 
 	live     *app.Live
 	file     *app.ConfigFile
@@ -134,7 +135,7 @@ func (e *engine) openStore(ctx context.Context) error {
 		return err
 	}
 	e.bus = bus.New(bus.Options{})
-	e.journal, err = journal.Open(ctx, journal.Options{Disk: e.disk, Memory: memstore.New(), Logger: e.log, Deliver: e.deliver,
+	e.journal, err = journal.Open(ctx, journal.Options{Disk: e.disk, Memory: memstore.New(), Logger: e.log, Deliver: e.deliver, Schema: e.format.number, Upgrade: e.format.upgrade,
 		OnErase: []func(context.Context) error{e.eraseSearch}})
 	if err != nil {
 		return errors.Join(err, e.disk.Close())

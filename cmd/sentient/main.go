@@ -12,6 +12,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"sentient/storage/journal"
 	"sentient/transport/plan"
 )
 
@@ -25,8 +26,16 @@ type Main struct {
 	Getenv         func(string) string
 	UserHome       string
 
-	plans plan.Endpoints // where plans are signed in to; the providers' own when empty
-	run   func(context.Context) error
+	plans  plan.Endpoints // where plans are signed in to; the providers' own when empty
+	format storeFormat    // what the store is written in
+	run    func(context.Context) error
+}
+
+// storeFormat is the number of the records' form and how older ones become it. Nothing has changed since the first, so the
+// zero value is today's.
+type storeFormat struct {
+	number  uint64
+	upgrade journal.Upgrader
 }
 
 type cli struct {
@@ -115,11 +124,13 @@ func (m *Main) Run(ctx context.Context) error { return m.run(ctx) }
 // errUnwell is doctor's exit status.
 var errUnwell = errors.New("something must be mended")
 
-func main() {
+func main() { program(storeFormat{}) }
+
+func program(format storeFormat) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	home, _ := os.UserHomeDir()
-	m := &Main{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, UserHome: home}
+	m := &Main{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, UserHome: home, format: format}
 	err := m.Parse(os.Args[1:])
 	if err == nil {
 		err = m.Run(ctx)

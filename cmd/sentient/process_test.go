@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -24,6 +25,9 @@ import (
 // The tests run the engine as its own process: this test binary, started again as the program. So a kill is a kill.
 const beTheProgram = "SENTIENT_TEST_RUNS_THE_PROGRAM"
 
+// theNext as the first argument runs a version of the program that comes after this one.
+const theNext = "next"
+
 func TestMain(m *testing.M) {
 	if os.Getenv(beClaude) != "" {
 		fakeClaude()
@@ -31,6 +35,10 @@ func TestMain(m *testing.M) {
 	}
 	if os.Getenv(beTheProgram) != "" {
 		morePlugins = pretendPlugins
+		if os.Getenv(beTheProgram) == theNext {
+			program(nextFormat())
+			return
+		}
 		main()
 		return
 	}
@@ -77,14 +85,23 @@ func newHome(t *testing.T, model *llmtest.Server, extra string) string {
 
 func command(home string, args ...string) *exec.Cmd {
 	cmd := exec.Command(os.Args[0], args...)
-	cmd.Env = append(os.Environ(), beTheProgram+"=1", "SENTIENT_HOME="+home, "SENTIENT_GATEWAY_TOKEN="+testToken, "DBUS_SESSION_BUS_ADDRESS=", "HOME="+home)
+	version := "1"
+	if cmd.Args[1] == theNext {
+		version, cmd.Args = theNext, slices.Delete(cmd.Args, 1, 2)
+	}
+	cmd.Env = append(os.Environ(), beTheProgram+"="+version, "SENTIENT_HOME="+home, "SENTIENT_GATEWAY_TOKEN="+testToken, "DBUS_SESSION_BUS_ADDRESS=", "HOME="+home)
 	return cmd
 }
 
 func start(t *testing.T, home string) *process {
 	t.Helper()
+	return startWith(t, home, "serve")
+}
+
+func startWith(t *testing.T, home string, args ...string) *process {
+	t.Helper()
 	_ = os.Remove(filepath.Join(home, "engine-discovery.json"))
-	p := &process{t: t, home: home, cmd: command(home, "serve"), out: &lockedBuffer{}, done: make(chan error, 1)}
+	p := &process{t: t, home: home, cmd: command(home, args...), out: &lockedBuffer{}, done: make(chan error, 1)}
 	p.cmd.Stdout, p.cmd.Stderr = p.out, p.out
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)

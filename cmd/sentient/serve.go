@@ -34,7 +34,7 @@ func (m *Main) serve(ctx context.Context, f serveFlags) (err error) {
 	defer logFile.Close()
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	e := &engine{home: home, log: log, getenv: m.Getenv, userHome: m.UserHome, endpoints: m.plans, fatal: func(err error) {
+	e := &engine{home: home, log: log, getenv: m.Getenv, userHome: m.UserHome, endpoints: m.plans, format: m.format, fatal: func(err error) {
 		log.Error("the store failed; everything acknowledged is kept and the next start has it", "reason", err.Error())
 		os.Exit(2)
 	}}

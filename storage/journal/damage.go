@@ -72,11 +72,19 @@ func (d *damages) list() (all []Damage) {
 // Damage says what could not be read since the start, by part.
 func (c *Committer) Damage() []Damage { return c.damages.list() }
 
-// Examine reads all that an engine holds and says what cannot be read, by part. Errors: the context's, and what the disk says.
-func Examine(ctx context.Context, e Engine) ([]Damage, error) {
+// Examine reads all that an engine holds and says what cannot be read, by part. It changes nothing. Errors: *NewerError when the
+// store is of a newer format than schema (0: 1), the context's, and what the disk says.
+func Examine(ctx context.Context, e Engine, schema uint64) ([]Damage, error) {
 	d := damages{log: slog.New(slog.DiscardHandler)}
 	v := e.View()
 	defer v.Close()
+	found, _, err := storedSchema(v)
+	if err = d.tell(partOwn, err); err != nil {
+		return nil, err
+	}
+	if known := max(schema, 1); found > known {
+		return nil, &NewerError{Found: found, Known: known}
+	}
 	cur := v.Scan(Span{[]byte{0}, []byte{0xFF}}, false)
 	defer cur.Close()
 	part := partOwn

@@ -33,25 +33,34 @@ func recoverWriter(ctx context.Context, c *Committer) (*writer, error) {
 // checkSchema refuses a store of a newer format. It says whether the store must learn today's number, which happens
 // before the first record of that number is written.
 func (w *writer) checkSchema(view View) (write bool, err error) {
-	raw, ok, err := view.Get([]byte(schemaKey))
-	if err == nil && !ok {
-		return true, nil
-	}
-	var payload []byte
-	if err == nil {
-		_, payload, err = open([]byte(schemaKey), raw)
-	}
-	found, n := binary.Uvarint(payload)
-	if err == nil && n <= 0 {
-		err = &CorruptError{schemaKey, errShape}
-	}
+	found, ok, err := storedSchema(view)
 	if err != nil {
 		return false, w.tolerate(err) // each record tells its own number as well; a newer one is refused when it is read
+	}
+	if !ok {
+		return true, nil
 	}
 	if found > w.c.opt.Schema {
 		return false, &NewerError{Found: found, Known: w.c.opt.Schema}
 	}
 	return found < w.c.opt.Schema, nil
+}
+
+// storedSchema is the store's own word for its format; ok is false when it has none yet.
+func storedSchema(view View) (found uint64, ok bool, err error) {
+	raw, ok, err := view.Get([]byte(schemaKey))
+	if err != nil || !ok {
+		return 0, false, err
+	}
+	_, payload, err := open([]byte(schemaKey), raw)
+	if err != nil {
+		return 0, false, err
+	}
+	found, n := binary.Uvarint(payload)
+	if n <= 0 {
+		return 0, false, &CorruptError{schemaKey, errShape}
+	}
+	return found, true, nil
 }
 
 func (w *writer) writeSchema() error {
