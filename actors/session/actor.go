@@ -50,6 +50,7 @@ func (a *actor) load() error {
 		return err
 	}
 	a.chat = newChat(key, a.tables, a.o.NewID)
+	a.chat.order = a.o.nextOrder
 	a.chat.tools = a.o.ruleTools
 	a.version, a.model = l.Version, nil
 	a.resetTurn()

@@ -23,6 +23,7 @@ type chat struct {
 	tables *Tables
 	newID  func() string
 	tools  func() []words.RuleTool // what standing rules can be about
+	order  func() int64            // the next number over all chats
 	turn   *agent.Turn
 	queued map[string]*pb.QueuedRow // what waits, by id, in the words of its rows
 
@@ -38,6 +39,7 @@ func newChat(id string, t *Tables, newID func() string) *chat {
 type change struct {
 	chat   *chat
 	now    time.Time
+	order  int64
 	open   string // the turn that was open before this change, and its model call
 	round  int32
 	before []bus.Event
@@ -61,7 +63,10 @@ func (c *change) empty() bool { return len(c.events)+len(c.rows)+len(c.notes) ==
 
 // event records k and applies it.
 func (c *change) event(e *pb.Event) {
-	e.At = c.now.UnixMicro()
+	if c.order == 0 && c.chat.order != nil {
+		c.order = c.chat.order()
+	}
+	e.At, e.Order = c.now.UnixMicro(), c.order
 	c.chat.apply(e)
 	b, _ := proto.Marshal(e)
 	c.events = append(c.events, b)

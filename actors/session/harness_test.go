@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -163,6 +165,7 @@ type house struct {
 	sub    *bus.Sub
 	events []map[string]any
 	wrap   func(journal.Journal) journal.Journal
+	shift  atomic.Int64 // by how much the clock is wrong
 
 	consent Consent
 	world   *pretend.World // its apps are there when it is set
@@ -227,7 +230,7 @@ func (h *house) open() {
 	h.sub = h.bus.Subscribe(bus.SubOptions{ID: "window"})
 	h.chats, err = New(h.sys, Options{Journal: jj, Bus: h.bus, Work: h.work, Models: h.models, Registry: func() *tool.Registry { return reg },
 		Files: h.files, Consent: h.consent, Config: h.config, Marker: tool.NewMarker([]byte("secret")),
-		NewID: func() string { return ulid.Make().String() }, Logger: quiet(), SnapshotEvery: 7})
+		NewID: h.newID, Now: h.now, Logger: quiet(), SnapshotEvery: 7})
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -235,6 +238,11 @@ func (h *house) open() {
 		h.t.Fatal(err)
 	}
 }
+
+// now is the computer's clock, which a person can set.
+func (h *house) now() time.Time { return time.Now().Add(time.Duration(h.shift.Load())) }
+
+func (h *house) newID() string { return ulid.MustNew(ulid.Timestamp(h.now()), rand.Reader).String() }
 
 func (h *house) close() {
 	h.t.Helper()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"sentient/actors/msg"
@@ -93,8 +94,12 @@ type Options struct {
 	IdleAfter     time.Duration // a chat without work sleeps after this; 0: 2 minutes
 	SnapshotEvery uint64        // events between snapshots; 0: 64
 
-	said *sync.Map // lines that were logged once
+	said  *sync.Map // lines that were logged once
+	order *atomic.Int64
 }
+
+// nextOrder is the number of the next change of any chat.
+func (o *Options) nextOrder() int64 { return o.order.Add(1) }
 
 // Validate says what is missing.
 func (o *Options) Validate() error {
@@ -110,7 +115,7 @@ func (o *Options) Validate() error {
 	if o.Count == nil {
 		o.Count = func(msg.CountedCall) {}
 	}
-	o.said = &sync.Map{}
+	o.said, o.order = &sync.Map{}, &atomic.Int64{}
 	if o.IdleAfter == 0 {
 		o.IdleAfter = 2 * time.Minute
 	}

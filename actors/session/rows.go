@@ -49,7 +49,7 @@ type Tables struct {
 func NewTables() *Tables {
 	return &Tables{
 		Sessions: rowsOf(tableSessions, func(r *pb.SessionRow) []byte { return []byte(r.Id) },
-			table.Index[*pb.SessionRow]{Name: indexUpdated, Keys: func(r *pb.SessionRow) [][]byte { return [][]byte{be64(r.UpdatedAt)} }},
+			table.Index[*pb.SessionRow]{Name: indexUpdated, Keys: func(r *pb.SessionRow) [][]byte { return [][]byte{be64(orderOf(r))} }},
 			table.Index[*pb.SessionRow]{Name: IndexIncognito, Keys: func(r *pb.SessionRow) [][]byte {
 				if !r.Incognito {
 					return nil
@@ -89,6 +89,14 @@ func hashes(names []string) [][]byte {
 func nameHash(name string) []byte {
 	h := sha256.Sum256([]byte(name))
 	return h[:16]
+}
+
+// orderOf is a chat's place in the list, the greatest first. It is a number that only grows, because a clock can be set back.
+func orderOf(r *pb.SessionRow) int64 {
+	if r.Order == 0 {
+		return r.UpdatedAt
+	}
+	return r.Order
 }
 
 func be64(v int64) []byte {

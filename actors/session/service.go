@@ -28,10 +28,26 @@ func New(sys *act.System, o Options) (*Service, error) {
 		return nil, err
 	}
 	s := &Service{o: o, tables: NewTables()}
+	if err := s.findOrder(); err != nil {
+		return nil, err
+	}
 	s.owner = sys.Owner(act.OwnerOptions{Name: "session", IdleAfter: o.IdleAfter, Make: func(string) act.Behavior {
 		return &actor{o: &s.o, tables: s.tables}
 	}})
 	return s, nil
+}
+
+// findOrder goes on from the newest chat's number.
+func (s *Service) findOrder() error {
+	return journalRead(s.o.Journal, func(r journal.Reader) error {
+		for row, err := range s.tables.Sessions.Scan(r, table.Query{Index: indexUpdated, Reverse: true, Limit: 1}) {
+			if err != nil {
+				return err
+			}
+			s.o.order.Store(orderOf(row))
+		}
+		return nil
+	})
 }
 
 // Settle wakes every chat whose turn the engine's end left open, or that has messages waiting: they settle at load.

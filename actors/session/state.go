@@ -37,7 +37,7 @@ func restore(snapshot []byte, events [][]byte) (state, error) {
 
 // apply is the only way the state changes.
 func (s *state) apply(e *pb.Event) {
-	s.UpdatedAt = max(s.UpdatedAt, e.At)
+	s.UpdatedAt, s.Order = max(s.UpdatedAt, e.At), max(s.Order, e.Order)
 	switch k := e.Kind.(type) {
 	case *pb.Event_Created:
 		s.exists = true
@@ -137,7 +137,7 @@ func (s *state) applyTurn(e *pb.Event) {
 }
 
 func (s *state) row(id string) *pb.SessionRow {
-	return &pb.SessionRow{Id: id, Title: s.Title, Channel: s.Channel, CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt, Untrusted: s.Untrusted,
+	return &pb.SessionRow{Id: id, Title: s.Title, Channel: s.Channel, CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt, Order: s.Order, Untrusted: s.Untrusted,
 		Visited: s.Visited, HasVisited: s.Untrusted != nil, Incognito: s.Incognito, Model: s.Model, MemoryScope: s.MemoryScope}
 }
 

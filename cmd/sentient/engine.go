@@ -353,9 +353,10 @@ func (e *engine) close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// ids gives ULIDs that grow within the process (monotonic entropy), from any goroutine.
+// ids gives ULIDs that grow within the process (monotonic entropy, also when the clock is set back), from any goroutine.
 type ids struct {
 	mu      sync.Mutex
+	last    uint64 // the newest millisecond
 	entropy *ulid.MonotonicEntropy
 }
 
@@ -364,10 +365,12 @@ func newIDs() *ids { return &ids{entropy: ulid.Monotonic(rand.Reader, 0)} }
 func (i *ids) next() string {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	id, err := ulid.New(ulid.Now(), i.entropy)
+	i.last = max(i.last, ulid.Now())
+	id, err := ulid.New(i.last, i.entropy)
 	if err != nil { // more than 2^80 ids in a millisecond
 		i.entropy = ulid.Monotonic(rand.Reader, 0)
-		id = ulid.MustNew(ulid.Now(), i.entropy)
+		i.last++
+		id = ulid.MustNew(i.last, i.entropy)
 	}
 	return id.String()
 }

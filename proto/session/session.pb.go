@@ -26,7 +26,8 @@ const (
 // Event is one change of a chat, in the order it happened.
 type Event struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	At    int64                  `protobuf:"varint,1,opt,name=at,proto3" json:"at,omitempty"` // unix microseconds
+	At    int64                  `protobuf:"varint,1,opt,name=at,proto3" json:"at,omitempty"`         // unix microseconds
+	Order int64                  `protobuf:"varint,100,opt,name=order,proto3" json:"order,omitempty"` // grows over all chats, whatever the clock does
 	// Types that are valid to be assigned to Kind:
 	//
 	//	*Event_Created
@@ -88,6 +89,13 @@ func (*Event) Descriptor() ([]byte, []int) {
 func (x *Event) GetAt() int64 {
 	if x != nil {
 		return x.At
+	}
+	return 0
+}
+
+func (x *Event) GetOrder() int64 {
+	if x != nil {
+		return x.Order
 	}
 	return 0
 }
@@ -1709,6 +1717,7 @@ type Snapshot struct {
 	Proposed          []*RuleProposed        `protobuf:"bytes,21,rep,name=proposed,proto3" json:"proposed,omitempty"`
 	LastSource        string                 `protobuf:"bytes,22,opt,name=last_source,json=lastSource,proto3" json:"last_source,omitempty"` // what last_outside brought
 	LastWriter        string                 `protobuf:"bytes,23,opt,name=last_writer,json=lastWriter,proto3" json:"last_writer,omitempty"` // who wrote it, when a person did
+	Order             int64                  `protobuf:"varint,100,opt,name=order,proto3" json:"order,omitempty"`
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
 }
@@ -1902,6 +1911,13 @@ func (x *Snapshot) GetLastWriter() string {
 		return x.LastWriter
 	}
 	return ""
+}
+
+func (x *Snapshot) GetOrder() int64 {
+	if x != nil {
+		return x.Order
+	}
+	return 0
 }
 
 type OpenTurn struct {
@@ -2104,6 +2120,7 @@ type SessionRow struct {
 	Model         string                 `protobuf:"bytes,10,opt,name=model,proto3" json:"model,omitempty"`
 	MemoryScope   string                 `protobuf:"bytes,11,opt,name=memory_scope,json=memoryScope,proto3" json:"memory_scope,omitempty"`
 	NodeId        string                 `protobuf:"bytes,12,opt,name=node_id,json=nodeId,proto3" json:"node_id,omitempty"`
+	Order         int64                  `protobuf:"varint,13,opt,name=order,proto3" json:"order,omitempty"` // where it is in the list of chats; 0: written before there was one, updated_at tells
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2220,6 +2237,13 @@ func (x *SessionRow) GetNodeId() string {
 		return x.NodeId
 	}
 	return ""
+}
+
+func (x *SessionRow) GetOrder() int64 {
+	if x != nil {
+		return x.Order
+	}
+	return 0
 }
 
 type MessageRow struct {
@@ -3157,10 +3181,11 @@ var File_proto_session_session_proto protoreflect.FileDescriptor
 
 const file_proto_session_session_proto_rawDesc = "" +
 	"\n" +
-	"\x1bproto/session/session.proto\x12\x13sentient.session.v1\"\xe4\n" +
+	"\x1bproto/session/session.proto\x12\x13sentient.session.v1\"\xfa\n" +
 	"\n" +
 	"\x05Event\x12\x0e\n" +
-	"\x02at\x18\x01 \x01(\x03R\x02at\x128\n" +
+	"\x02at\x18\x01 \x01(\x03R\x02at\x12\x14\n" +
+	"\x05order\x18d \x01(\x03R\x05order\x128\n" +
 	"\acreated\x18\x02 \x01(\v2\x1c.sentient.session.v1.CreatedH\x00R\acreated\x128\n" +
 	"\achanged\x18\x03 \x01(\v2\x1c.sentient.session.v1.ChangedH\x00R\achanged\x122\n" +
 	"\x05added\x18\x04 \x01(\v2\x1a.sentient.session.v1.AddedH\x00R\x05added\x125\n" +
@@ -3277,7 +3302,7 @@ const file_proto_session_session_proto_rawDesc = "" +
 	"\bOpenCall\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04tool\x18\x02 \x01(\tR\x04tool\x12\x18\n" +
-	"\achanges\x18\x03 \x01(\bR\achanges\"\xb2\a\n" +
+	"\achanges\x18\x03 \x01(\bR\achanges\"\xc8\a\n" +
 	"\bSnapshot\x12\x1d\n" +
 	"\n" +
 	"created_at\x18\x01 \x01(\x03R\tcreatedAt\x12\x1d\n" +
@@ -3306,7 +3331,8 @@ const file_proto_session_session_proto_rawDesc = "" +
 	"\vlast_source\x18\x16 \x01(\tR\n" +
 	"lastSource\x12\x1f\n" +
 	"\vlast_writer\x18\x17 \x01(\tR\n" +
-	"lastWriter\x1a:\n" +
+	"lastWriter\x12\x14\n" +
+	"\x05order\x18d \x01(\x03R\x05order\x1a:\n" +
 	"\fAllowedEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x05R\x05value:\x028\x01B\f\n" +
@@ -3329,7 +3355,7 @@ const file_proto_session_session_proto_rawDesc = "" +
 	"\x04turn\x18\x01 \x01(\tR\x04turn\x12\x14\n" +
 	"\x05round\x18\x02 \x01(\x05R\x05round\x12\x12\n" +
 	"\x04text\x18\x03 \x01(\tR\x04text\x12\x1a\n" +
-	"\bthinking\x18\x04 \x01(\tR\bthinking\"\xe6\x02\n" +
+	"\bthinking\x18\x04 \x01(\tR\bthinking\"\xfc\x02\n" +
 	"\n" +
 	"SessionRow\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
@@ -3347,7 +3373,8 @@ const file_proto_session_session_proto_rawDesc = "" +
 	"\x05model\x18\n" +
 	" \x01(\tR\x05model\x12!\n" +
 	"\fmemory_scope\x18\v \x01(\tR\vmemoryScope\x12\x17\n" +
-	"\anode_id\x18\f \x01(\tR\x06nodeIdB\f\n" +
+	"\anode_id\x18\f \x01(\tR\x06nodeId\x12\x14\n" +
+	"\x05order\x18\r \x01(\x03R\x05orderB\f\n" +
 	"\n" +
 	"_untrusted\"\x81\x05\n" +
 	"\n" +
