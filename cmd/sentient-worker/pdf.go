@@ -76,9 +76,23 @@ func pdfPage(doc *pdf.Reader, n int, l *lines) error {
 			return nil
 		}
 		w := &pdfWriter{page: page, fonts: map[string]pdfFont{}, out: l, scale: 1, spread: 1}
-		pdf.Interpret(contents, w.operator)
-		return nil
+		return untilEnough(func() { pdf.Interpret(contents, w.operator) })
 	})
+}
+
+// enough ends the reading of a page whose rest is not wanted: the parser knows no other way to stop.
+type enough struct{}
+
+func untilEnough(read func()) (err error) {
+	defer func() {
+		switch r := recover().(type) {
+		case nil, enough:
+		default:
+			panic(r)
+		}
+	}()
+	read()
+	return nil
 }
 
 type pdfFont struct {
@@ -104,6 +118,9 @@ type pdfWriter struct {
 }
 
 func (w *pdfWriter) operator(stack *pdf.Stack, op string) {
+	if !w.out.wanted {
+		panic(enough{})
+	}
 	args := make([]pdf.Value, stack.Len())
 	for i := len(args) - 1; i >= 0; i-- {
 		args[i] = stack.Pop()
