@@ -241,7 +241,9 @@ func (h *house) open() {
 // now is the computer's clock, which a person can set.
 func (h *house) now() time.Time { return time.Now().Add(time.Duration(h.shift.Load())) }
 
-func (h *house) newID() string { return ulid.MustNew(ulid.Timestamp(h.now()), ulid.DefaultEntropy()).String() }
+func (h *house) newID() string {
+	return ulid.MustNew(ulid.Timestamp(h.now()), ulid.DefaultEntropy()).String()
+}
 
 func (h *house) close() {
 	h.t.Helper()
