@@ -15,6 +15,7 @@ type Send struct {
 	From        string // the name kept with the message when somebody else wrote it (an app); "" the owner
 	Via         string // id of the socket or request that sent it: an incognito chat is shown only there
 	MustBeIdle  bool   // ErrBusy instead of joining or queueing (the API)
+	Epoch       uint64 // the stop epoch at which it was admitted; 0: now
 }
 
 // Sent says what became of a Send. It is on disk.
@@ -30,6 +31,7 @@ type Sent struct {
 // Steer adds to the reply in progress; without one it is a Send.
 type Steer struct {
 	Session, Text, ClientID, Via string
+	Epoch                        uint64
 }
 
 // NewChat makes an empty chat (POST /api/sessions).

@@ -39,5 +39,7 @@ var (
 	ErrNoApproval = NewFault(NotFound, "Nothing is waiting for this answer: it was answered already, ran out or was stopped.")
 	ErrBusy       = NewFault(Busy, "Sentient is busy: too much is waiting already. Try again in a moment.")
 	ErrStopping   = NewFault(Stopping, "Sentient is shutting down. Try again when it runs again.")
-	ErrDiskFull   = NewFault(Full, "The disk is full: free some space, then try again. Nothing was lost.")
+	// ErrDropped is what becomes of a message that waited while everything was stopped (section 17).
+	ErrDropped  = NewFault(Conflict, "Stopped. Your queued message wasn't sent.")
+	ErrDiskFull = NewFault(Full, "The disk is full: free some space, then try again. Nothing was lost.")
 )

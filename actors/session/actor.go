@@ -27,6 +27,7 @@ type actor struct {
 	version uint64
 
 	model    *modelRun
+	halted   halted          // what the last stop ended
 	upkeeps  map[string]bool // background runs by kind
 	expiry   *act.Timer
 	undoing  *act.Timer
@@ -50,8 +51,7 @@ func (a *actor) load() error {
 		return err
 	}
 	a.chat = newChat(key, a.tables, a.o.NewID)
-	a.chat.order = a.o.nextOrder
-	a.chat.tools = a.o.ruleTools
+	a.chat.order, a.chat.tools, a.chat.epoch = a.o.nextOrder, a.o.ruleTools, a.o.Work.Epoch()
 	a.version, a.model = l.Version, nil
 	a.resetTurn()
 	if l.Deleted || l.Version == 0 {
@@ -111,8 +111,11 @@ func (a *actor) settleOpen(r journal.Reader, checkpoints [][]byte) error {
 		}
 		c.settle(rows, said)
 	}
+	c.dropWaiting()
 	if !a.o.Work.Stopped() {
 		c.nextTurn()
+	} else if len(a.chat.Queue) > 0 && !c.empty() { // it is found again at Resume
+		c.row(openTurnRow(a.chat.id, a.chat.Queue[0].Id))
 	}
 	if err := a.resumeChecks(r, c); err != nil {
 		return err
@@ -159,9 +162,12 @@ func (a *actor) Receive(_ *act.Ctx, message any) {
 	if a.o.Work.Closed() && a.leave(message) {
 		return
 	}
+	a.obey()
 	switch m := message.(type) {
 	case runnable:
 		m.run(a)
+	case goOn:
+		a.goOn()
 	case rang:
 		a.drain(m.run)
 	case progressBell:
@@ -345,7 +351,8 @@ func (a *actor) forget(e forget) {
 		return
 	}
 	// It outlives this chat's actor on purpose: the chat is gone, its files follow.
-	_ = a.o.Work.Go(context.Background(), a.spec(a.o.NewID(), "files of a deleted chat", nil), func(context.Context) {
+	s := runSpec(id, a.o.NewID(), "files of a deleted chat", nil)
+	_ = a.o.Work.Go(context.Background(), s, func(context.Context) {
 		files.DeleteAttached(e.Attached)
 		if incognito {
 			files.DeleteIncognito(id)
@@ -403,6 +410,9 @@ func (a *actor) send(c *change, m msg.Send) (msg.Sent, error) {
 	known, err := a.knownClient(m.ClientID)
 	if err != nil {
 		return msg.Sent{}, err
+	}
+	if known == nil && m.Epoch < a.chat.epoch {
+		return msg.Sent{}, msg.ErrDropped
 	}
 	return c.send(m, known)
 }

@@ -28,9 +28,14 @@ func (c *change) send(m msg.Send, known *pb.ClientRow) (msg.Sent, error) {
 	}
 	c.create(msg.NewChat{Incognito: m.Incognito, Channel: m.Channel, Via: m.Via})
 	c.admit(m.Via)
-	q := &pb.QueuedRow{Session: ch.id, Text: m.Text, Attachments: m.Attachments, Model: m.Model, ClientId: m.ClientID, From: m.From}
+	q := &pb.QueuedRow{Session: ch.id, Text: m.Text, Attachments: m.Attachments, Model: m.Model, ClientId: m.ClientID, From: m.From, Epoch: ch.epoch}
 	if ch.turn != nil {
 		return c.enqueue(q, len(m.Attachments) > 0 || m.From != ""), nil
+	}
+	if len(ch.Queue) > 0 { // waits for Resume since a restart, and is older
+		sent := c.enqueue(q, true)
+		c.nextTurn()
+		return sent, nil
 	}
 	q.Turn = ch.newID()
 	ids := c.startTurn([]*pb.QueuedRow{q})
@@ -131,13 +136,12 @@ func (c *change) make(n msg.NewChat) error {
 	return nil
 }
 
-// stop ends the running reply. Steers it had not seen are dropped and named in its done; with all, messages that wait for a
-// turn of their own are dropped too (section 17).
-func (c *change) stop(all bool) bool {
+// stop is the person's stop of the running reply: finishTurn drops the steers it had not seen and starts what waits.
+func (c *change) stop() bool {
 	if c.chat.turn == nil {
 		return false
 	}
-	c.stopTurn(all)
+	c.step(agent.StoppedByPerson{})
 	return true
 }
 

@@ -25,6 +25,7 @@ type chat struct {
 	tools  func() []words.RuleTool // what standing rules can be about
 	order  func() int64            // the next number over all chats
 	turn   *agent.Turn
+	epoch  uint64                   // the stop that this chat has obeyed; what it starts belongs to the time after it
 	queued map[string]*pb.QueuedRow // what waits, by id, in the words of its rows
 
 	roundMark string   // the outside-content mark when the model made the open calls

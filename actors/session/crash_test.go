@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,20 +18,32 @@ import (
 // killer lets the first n appends through; then the engine is dead to the store.
 type killer struct {
 	journal.Journal
+	mu     sync.Mutex
 	left   int
 	killed bool
 }
 
 func (k *killer) Append(ctx context.Context, a journal.Append) (journal.Receipt, error) {
-	if k.left == 0 {
-		k.killed = true
+	if k.dead() {
 		return journal.Receipt{}, journal.ErrClosed
 	}
-	k.left--
 	return k.Journal.Append(ctx, a)
 }
 
+func (k *killer) dead() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.left == 0 {
+		k.killed = true
+		return true
+	}
+	k.left--
+	return false
+}
+
 func (k *killer) Checkpoint(s journal.Stream, b []byte) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	if !k.killed {
 		k.Journal.Checkpoint(s, b)
 	}

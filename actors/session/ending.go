@@ -97,14 +97,6 @@ func (c *change) takeBack() {
 	c.event(&pb.Event{Kind: &pb.Event_Removed{Removed: &pb.Removed{Ids: t.Rows}}})
 }
 
-// stopTurn is the person's stop; finishTurn drops the steers and starts what waits, unless that goes too.
-func (c *change) stopTurn(all bool) {
-	if all {
-		c.dropOwnTurns()
-	}
-	c.step(agent.StoppedByPerson{})
-}
-
 // dropSteers forgets the steers that wait for the running reply and says their words.
 func (c *change) dropSteers() (texts []string) {
 	var ids []string
@@ -117,31 +109,6 @@ func (c *change) dropSteers() (texts []string) {
 	}
 	c.unqueue(ids, true)
 	return texts
-}
-
-// droppedNote is what a message that was queued behind a stopped reply ends with (section 17).
-const droppedNote = "Stopped. Your queued message wasn't sent."
-
-// dropOwnTurns ends every message that waits for a turn of its own, and the steers behind it, unsent.
-func (c *change) dropOwnTurns() {
-	var ids []string
-	var behind bool
-	for _, q := range c.chat.Queue {
-		behind = behind || q.OwnTurn
-		if !behind {
-			continue
-		}
-		row := c.chat.queued[q.Id]
-		e := map[string]any{"message": droppedNote, "recoverable": false, "dropped": true}
-		d := doneFields{Cancelled: true, Dropped: []string{row.GetText()}, ClientID: q.ClientId, Memories: []any{}, Sources: []msg.AnswerSource{}, Checks: []msg.OutcomeCheck{}}
-		if q.ClientId != "" {
-			e["client_id"] = q.ClientId
-		}
-		c.note("error", q.Turn, nil, wire.Of(e))
-		c.note("done", q.Turn, &pb.Note{Inline: d.extra()}, wire.Of(d))
-		ids = append(ids, q.Id)
-	}
-	c.unqueue(ids, true)
 }
 
 // nextTurn starts what waits: one message with a turn of its own, or all steers before the next such one together.
@@ -184,7 +151,7 @@ func (c *change) cutTurn() {
 }
 
 // settle ends a turn that the engine's end (or a crash of this chat) left open: what was said is kept with its mark, open
-// calls get an honest result, and a durable done says so.
+// calls get an honest result, and a durable done says so. A turn of before the last stop ended by it.
 func (c *change) settle(rows []*pb.MessageRow, said []*pb.Checkpoint) {
 	turn := c.turnID()
 	var text, thinking string
@@ -205,10 +172,15 @@ func (c *change) settle(rows []*pb.MessageRow, said []*pb.Checkpoint) {
 		changing[o.Id] = o.Changes
 	}
 	c.keepResults(turn, openCalls(rows, changing))
-	d := doneFields{Content: agent.WithMark(text, "(interrupted)"), Cancelled: true, Memories: []any{}, Sources: []msg.AnswerSource{}, Checks: []msg.OutcomeCheck{}}
+	how, mark := "interrupted", "(interrupted)"
+	var dropped []string
+	if c.stale(c.chat.Turn.Epoch) {
+		how, mark, dropped = string(agent.Stopped), "(stopped)", c.dropSteers()
+	}
+	d := doneFields{Content: agent.WithMark(text, mark), Cancelled: true, Dropped: dropped, Memories: []any{}, Sources: []msg.AnswerSource{}, Checks: []msg.OutcomeCheck{}}
 	c.keepAnswer(turn, agent.KeepAnswer{Text: d.Content, Thinking: thinking, Final: true})
 	d.MessageID = &c.chat.LastMessage
-	c.endTurn("interrupted", d)
+	c.endTurn(how, d)
 }
 
 // openCalls are the calls of the last answer without a result.

@@ -17,6 +17,7 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"sentient/actors/msg"
+	"sentient/actors/stop"
 	"sentient/actors/tool"
 	"sentient/runtime/act"
 	"sentient/runtime/app"
@@ -156,6 +157,7 @@ type house struct {
 	work   *work.Table
 	sys    *act.System
 	chats  *Service
+	stop   *stop.Service
 	models *fakeModels
 	files  *fakeFiles
 	cfg    *app.Config
@@ -222,6 +224,9 @@ func (h *house) open() {
 	if h.wrap != nil {
 		jj = h.wrap(j)
 	}
+	if h.stop, err = stop.New(h.sys, stop.Options{Journal: jj, Bus: h.bus, Work: h.work, Logger: quiet()}); err != nil {
+		h.t.Fatal(err)
+	}
 	reg, err := tool.New(nil, h.plugins()...)
 	if err != nil {
 		h.t.Fatal(err)
@@ -233,6 +238,7 @@ func (h *house) open() {
 	if err != nil {
 		h.t.Fatal(err)
 	}
+	h.stop.Join(h.chats)
 	if err := h.chats.Settle(); err != nil {
 		h.t.Fatal(err)
 	}

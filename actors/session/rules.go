@@ -12,7 +12,6 @@ import (
 	"sentient/actors/policy/words"
 	"sentient/actors/wire"
 	pb "sentient/proto/session"
-	"sentient/runtime/work"
 	"sentient/storage/journal"
 	"sentient/storage/table"
 )
@@ -74,7 +73,7 @@ func (a *actor) checkRule(check ruleCheck) {
 		self.Tell(ruleChecked{check, answer, calls, err})
 	}
 	s := a.spec(a.o.NewID(), "rules", func(err error) { over("", nil, err) })
-	s.Origin = work.Background
+	s.Unit = "" // a reply waits for it, and is no part of it
 	own := a.chat.Model
 	err := a.o.Work.Go(a.c.Context(), s, func(ctx context.Context) {
 		system, user := words.Prompt(check.Text, check.Tools)

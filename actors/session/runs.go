@@ -3,7 +3,6 @@ package session
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -37,7 +36,9 @@ const (
 )
 
 func (a *actor) spec(id, label string, onPanic func(error)) work.Spec {
-	return runSpec(a.chat.id, id, label, onPanic)
+	s := runSpec(a.chat.id, id, label, onPanic)
+	s.Unit, s.Epoch = a.chat.Turn.GetId(), a.chat.epoch
+	return s
 }
 
 func runSpec(session, id, label string, onPanic func(error)) work.Spec {
@@ -93,11 +94,7 @@ func (a *actor) drain(run *modelRun) {
 	flush()
 	if closed {
 		a.model = nil
-		if errors.Is(err, work.ErrStopped) {
-			c.step(agent.StoppedByPerson{})
-		} else {
-			c.step(agent.Replied{Run: run.id, Result: run.result, Meter: run.meter, Err: err})
-		}
+		c.step(agent.Replied{Run: run.id, Result: run.result, Meter: run.meter, Err: err})
 	}
 	_ = a.commit(c)
 }

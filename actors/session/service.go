@@ -94,12 +94,15 @@ func ask[R any](ctx context.Context, s *Service, session string, fn func(*actor,
 
 // Send takes a person's message. The answer means it is on disk.
 func (s *Service) Send(ctx context.Context, m msg.Send) (msg.Sent, error) {
+	if m.Epoch == 0 {
+		m.Epoch = s.o.Work.Epoch()
+	}
 	return ask(ctx, s, m.Session, func(a *actor, c *change) (msg.Sent, error) { return a.send(c, m) })
 }
 
 // Steer adds to the running reply; without one it is a Send.
 func (s *Service) Steer(ctx context.Context, m msg.Steer) (msg.Sent, error) {
-	return s.Send(ctx, msg.Send{Session: m.Session, Text: m.Text, ClientID: m.ClientID, Via: m.Via})
+	return s.Send(ctx, msg.Send{Session: m.Session, Text: m.Text, ClientID: m.ClientID, Via: m.Via, Epoch: m.Epoch})
 }
 
 // Cancel stops the running reply; false: there was none.
@@ -108,7 +111,7 @@ func (s *Service) Cancel(ctx context.Context, session string) (bool, error) {
 		if !a.chat.exists {
 			return false, msg.ErrNoChat
 		}
-		return c.stop(false), nil
+		return c.stop(), nil
 	})
 }
 

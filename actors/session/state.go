@@ -108,7 +108,7 @@ func (s *state) added(a *pb.Added) {
 
 func (s *state) applyTurn(e *pb.Event) {
 	if k, ok := e.Kind.(*pb.Event_TurnStarted); ok {
-		s.Turn = &pb.OpenTurn{Id: k.TurnStarted.Turn, Message: k.TurnStarted.Message, Model: k.TurnStarted.Model, ClientId: k.TurnStarted.ClientId}
+		s.Turn = &pb.OpenTurn{Id: k.TurnStarted.Turn, Message: k.TurnStarted.Message, Model: k.TurnStarted.Model, ClientId: k.TurnStarted.ClientId, Epoch: k.TurnStarted.Epoch}
 		return
 	}
 	t := s.Turn

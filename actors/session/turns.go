@@ -29,7 +29,7 @@ func (c *change) startTurn(items []*pb.QueuedRow) (ids []string) {
 			c.mark(attachmentSource(name), nil)
 		}
 	}
-	c.event(&pb.Event{Kind: &pb.Event_TurnStarted{TurnStarted: &pb.TurnStarted{Turn: first.Turn, Message: ids[0], Model: first.Model, ClientId: first.ClientId}}})
+	c.event(&pb.Event{Kind: &pb.Event_TurnStarted{TurnStarted: &pb.TurnStarted{Turn: first.Turn, Message: ids[0], Model: first.Model, ClientId: first.ClientId, Epoch: ch.epoch}}})
 	// The intent of the first model call rides in the message's batch, so that nothing is synced between the two: whatever cuts
 	// the turn from here on, the model may have been asked, and the turn is never run again by itself.
 	c.event(&pb.Event{Kind: &pb.Event_ModelCalled{ModelCalled: &pb.ModelCalled{Round: 1, Model: first.Model}}})

@@ -52,7 +52,7 @@ func (a *actor) background(kind, label string, fn func(context.Context) upkept) 
 	self := a.c.Self()
 	over := func(u upkept) { u.kind = kind; self.Tell(u) }
 	s := a.spec(a.o.NewID(), label, func(err error) { over(upkept{err: err}) })
-	s.Origin = work.Background
+	s.Origin, s.Unit = work.Background, "" // no part of a reply
 	if a.o.Work.Go(a.c.Context(), s, func(ctx context.Context) { over(fn(ctx)) }) == nil {
 		a.upkeeps[kind] = true
 	}

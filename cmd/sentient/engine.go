@@ -22,6 +22,7 @@ import (
 	"sentient/actors/plans"
 	"sentient/actors/session"
 	"sentient/actors/snapshots"
+	"sentient/actors/stop"
 	"sentient/actors/tool"
 	"sentient/actors/usage"
 	"sentient/actors/workspace"
@@ -73,6 +74,7 @@ type engine struct {
 	embedder *embed.Model
 	near     *nearness
 	chats    *session.Service
+	stop     *stop.Service
 	grants   *grants.Service
 	kept     *snapshots.Service
 	config   *config.Service
@@ -222,6 +224,10 @@ func (e *engine) openRooms(context.Context) error {
 	e.actors = act.New(act.Options{Logger: e.log})
 	e.later("actors", e.actors.Close)
 	e.later("work", e.work.Close)
+	var err error
+	if e.stop, err = stop.New(e.actors, stop.Options{Journal: e.journal, Bus: e.bus, Work: e.work, Logger: e.log}); err != nil {
+		return err
+	}
 	if err := e.openQueue(); err != nil {
 		return err
 	}
@@ -235,7 +241,6 @@ func (e *engine) openRooms(context.Context) error {
 	space := workspace.New(e.home.Workspace())
 	key := make([]byte, 32)
 	rand.Read(key)
-	var err error
 	e.config, err = config.New(e.actors, config.Options{Live: e.live, File: e.file, Journal: e.journal, NewID: ids.next, Logger: e.log,
 		Introduce: introduce(space), Adjust: e.moveBack})
 	if err != nil {
@@ -261,6 +266,7 @@ func (e *engine) openRooms(context.Context) error {
 	}
 	e.later("search", e.finder.close)
 	e.watchHealth()
+	e.stop.Join(e.chats) // whoever keeps work that waits joins here
 	return e.chats.Settle()
 }
 
@@ -290,7 +296,7 @@ func (e *engine) openGateway(context.Context) error {
 func (e *engine) gatewayOptions(token string) edge.Options {
 	return edge.Options{Version: version, Token: token, Logger: e.log, Bus: e.bus, Log: e.journal, Chats: chatsOf{e.chats, e.finder, e.notices}, Consent: consentRoutes{e.grants, e.chats},
 		Config: configOf{e.config}, Onboarding: configOf{e.config}, Files: e.blobs, Attached: e.chats.Attached, Tools: e.registry,
-		Models: modelRoutes{e.models, e.config, e.queue, e.live}, Queue: queueOf{e.queue}, Setup: setupOf{e}, Secrets: secretsOf{e.keys, e.models, e.plans}, Plans: plansOf{e}, Usage: usageOf{e}, Notices: e.notices, Timeline: timelineOf{e.chats, e.kept}, Home: homeOf{e}, Stop: stopOf{}, Window: window.FS(),
+		Models: modelRoutes{e.models, e.config, e.queue, e.live}, Queue: queueOf{e.queue}, Setup: setupOf{e}, Secrets: secretsOf{e.keys, e.models, e.plans}, Plans: plansOf{e}, Usage: usageOf{e}, Notices: e.notices, Timeline: timelineOf{e.chats, e.kept}, Home: homeOf{e}, Stop: e.stop, Window: window.FS(),
 		OnPresence: e.presence}
 }
 

@@ -295,7 +295,6 @@ func (h homeOf) Health() any {
 
 func (h homeOf) Bootstrap(ctx context.Context) (any, error) {
 	c := h.e.live.Get()
-	stop, _ := stopOf{}.StopState(ctx)
 	unread, err := h.e.notices.Unread()
 	if err != nil {
 		return nil, err
@@ -303,15 +302,8 @@ func (h homeOf) Bootstrap(ctx context.Context) (any, error) {
 	return map[string]any{
 		"version": version, "home": h.e.home.Dir, "assistant": c.Assistant, "models": c.Models.Roles,
 		"memory_enabled": false, "unread_notifications": unread, "ui": c.UI,
-		"features": map[string]bool{"voice": false, "proactivity": false}, "stop": stop,
+		"features": map[string]bool{"voice": false, "proactivity": false}, "stop": h.e.stop.State(),
 	}, nil
-}
-
-// stopOf is the state of Stop everything until its room is there.
-type stopOf struct{}
-
-func (stopOf) StopState(context.Context) (any, error) {
-	return map[string]any{"stopped": false, "stopped_at": nil, "source": nil}, nil
 }
 
 func presenceEvent(inApp bool, at time.Time) bus.Event {

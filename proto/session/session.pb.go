@@ -815,6 +815,7 @@ type TurnStarted struct {
 	Message       string                 `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"` // the first message it answers
 	Model         string                 `protobuf:"bytes,3,opt,name=model,proto3" json:"model,omitempty"`     // for this message only
 	ClientId      string                 `protobuf:"bytes,4,opt,name=client_id,json=clientId,proto3" json:"client_id,omitempty"`
+	Epoch         uint64                 `protobuf:"varint,5,opt,name=epoch,proto3" json:"epoch,omitempty"` // the stop epoch at which it was admitted
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -875,6 +876,13 @@ func (x *TurnStarted) GetClientId() string {
 		return x.ClientId
 	}
 	return ""
+}
+
+func (x *TurnStarted) GetEpoch() uint64 {
+	if x != nil {
+		return x.Epoch
+	}
+	return 0
 }
 
 // ModelCalled is the intent of a model call.
@@ -1932,6 +1940,7 @@ type OpenTurn struct {
 	Changed       bool                   `protobuf:"varint,8,opt,name=changed,proto3" json:"changed,omitempty"` // a call that changes something ran
 	Approval      string                 `protobuf:"bytes,9,opt,name=approval,proto3" json:"approval,omitempty"`
 	Undo          string                 `protobuf:"bytes,10,opt,name=undo,proto3" json:"undo,omitempty"`
+	Epoch         uint64                 `protobuf:"varint,11,opt,name=epoch,proto3" json:"epoch,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2034,6 +2043,13 @@ func (x *OpenTurn) GetUndo() string {
 		return x.Undo
 	}
 	return ""
+}
+
+func (x *OpenTurn) GetEpoch() uint64 {
+	if x != nil {
+		return x.Epoch
+	}
+	return 0
 }
 
 // Checkpoint is streamed text that no row holds yet.
@@ -2537,6 +2553,7 @@ type QueuedRow struct {
 	From          string                 `protobuf:"bytes,7,opt,name=from,proto3" json:"from,omitempty"`
 	OwnTurn       bool                   `protobuf:"varint,8,opt,name=own_turn,json=ownTurn,proto3" json:"own_turn,omitempty"`
 	Turn          string                 `protobuf:"bytes,9,opt,name=turn,proto3" json:"turn,omitempty"`
+	Epoch         uint64                 `protobuf:"varint,10,opt,name=epoch,proto3" json:"epoch,omitempty"` // the stop epoch at which it was admitted
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2632,6 +2649,13 @@ func (x *QueuedRow) GetTurn() string {
 		return x.Turn
 	}
 	return ""
+}
+
+func (x *QueuedRow) GetEpoch() uint64 {
+	if x != nil {
+		return x.Epoch
+	}
+	return 0
 }
 
 // ClientRow remembers a client_id of a chat.
@@ -3249,12 +3273,13 @@ const file_proto_session_session_proto_rawDesc = "" +
 	"\tclient_id\x18\x04 \x01(\tR\bclientId\"6\n" +
 	"\bUnqueued\x12\x10\n" +
 	"\x03ids\x18\x01 \x03(\tR\x03ids\x12\x18\n" +
-	"\adropped\x18\x02 \x01(\bR\adropped\"n\n" +
+	"\adropped\x18\x02 \x01(\bR\adropped\"\x84\x01\n" +
 	"\vTurnStarted\x12\x12\n" +
 	"\x04turn\x18\x01 \x01(\tR\x04turn\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x14\n" +
 	"\x05model\x18\x03 \x01(\tR\x05model\x12\x1b\n" +
-	"\tclient_id\x18\x04 \x01(\tR\bclientId\"9\n" +
+	"\tclient_id\x18\x04 \x01(\tR\bclientId\x12\x14\n" +
+	"\x05epoch\x18\x05 \x01(\x04R\x05epoch\"9\n" +
 	"\vModelCalled\x12\x14\n" +
 	"\x05round\x18\x01 \x01(\x05R\x05round\x12\x14\n" +
 	"\x05model\x18\x02 \x01(\tR\x05model\"D\n" +
@@ -3337,7 +3362,7 @@ const file_proto_session_session_proto_rawDesc = "" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x05R\x05value:\x028\x01B\f\n" +
 	"\n" +
-	"_untrusted\"\x90\x02\n" +
+	"_untrusted\"\xa6\x02\n" +
 	"\bOpenTurn\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x14\n" +
@@ -3349,7 +3374,8 @@ const file_proto_session_session_proto_rawDesc = "" +
 	"\achanged\x18\b \x01(\bR\achanged\x12\x1a\n" +
 	"\bapproval\x18\t \x01(\tR\bapproval\x12\x12\n" +
 	"\x04undo\x18\n" +
-	" \x01(\tR\x04undo\"f\n" +
+	" \x01(\tR\x04undo\x12\x14\n" +
+	"\x05epoch\x18\v \x01(\x04R\x05epoch\"f\n" +
 	"\n" +
 	"Checkpoint\x12\x12\n" +
 	"\x04turn\x18\x01 \x01(\tR\x04turn\x12\x14\n" +
@@ -3409,7 +3435,7 @@ const file_proto_session_session_proto_rawDesc = "" +
 	"\x04Call\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1c\n" +
-	"\targuments\x18\x03 \x01(\tR\targuments\"\xe1\x01\n" +
+	"\targuments\x18\x03 \x01(\tR\targuments\"\xf7\x01\n" +
 	"\tQueuedRow\x12\x18\n" +
 	"\asession\x18\x01 \x01(\tR\asession\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\tR\x02id\x12\x12\n" +
@@ -3419,7 +3445,9 @@ const file_proto_session_session_proto_rawDesc = "" +
 	"\tclient_id\x18\x06 \x01(\tR\bclientId\x12\x12\n" +
 	"\x04from\x18\a \x01(\tR\x04from\x12\x19\n" +
 	"\bown_turn\x18\b \x01(\bR\aownTurn\x12\x12\n" +
-	"\x04turn\x18\t \x01(\tR\x04turn\"m\n" +
+	"\x04turn\x18\t \x01(\tR\x04turn\x12\x14\n" +
+	"\x05epoch\x18\n" +
+	" \x01(\x04R\x05epoch\"m\n" +
 	"\tClientRow\x12\x18\n" +
 	"\asession\x18\x01 \x01(\tR\asession\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x12\n" +

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 )
 
 // Origin says who started a run: a person, or which part of the engine by itself.
@@ -57,6 +58,7 @@ type Spec struct {
 	Origin Origin // "" counts as the engine's own
 	Kind   Kind
 	Label  string // for people; never logged
+	Unit   string // the piece of work it is a part of, for the count of what a stop ended; its own ID when empty
 	Epoch  uint64 // the stop epoch at which the command was admitted; 0: not checked
 
 	// OnPanic is told, on the run's goroutine, when its function panicked, so that the owner does not wait for ever. It
@@ -68,8 +70,11 @@ type Spec struct {
 type Options struct {
 	Logger  *slog.Logger // nil: slog.Default()
 	Stopped bool
-	Epoch   uint64
+	Epoch   uint64 // 0 is FirstEpoch
 }
+
+// FirstEpoch is the epoch before any stop.
+const FirstEpoch = 1
 
 // Table is the kill table. All methods may be called from anywhere.
 type Table struct {
@@ -80,7 +85,7 @@ type Table struct {
 	next    uint64
 	stopped bool
 	closed  bool
-	epoch   uint64
+	epoch   atomic.Uint64 // written under mu; every message of every owner reads it
 }
 
 type run struct {
@@ -112,7 +117,9 @@ func New(o Options) *Table {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
-	return &Table{log: o.Logger, runs: map[string]*run{}, stopped: o.Stopped, epoch: o.Epoch}
+	t := &Table{log: o.Logger, runs: map[string]*run{}, stopped: o.Stopped}
+	t.epoch.Store(max(o.Epoch, FirstEpoch))
+	return t
 }
 
 // Go runs fn on its own goroutine, under a context derived from parent that also ends with Cancel, StopAll and Close
@@ -151,7 +158,7 @@ func (t *Table) refuse(s Spec) error {
 		return errors.New("a run needs an id")
 	case t.runs[s.ID] != nil:
 		return fmt.Errorf("run %q is already going", s.ID)
-	case s.Epoch != 0 && s.Epoch < t.epoch:
+	case s.Epoch != 0 && s.Epoch < t.epoch.Load():
 		return ErrStaleEpoch
 	case t.stopped && s.Kind == Job && s.Origin != User:
 		return ErrStopped
@@ -242,18 +249,52 @@ func (t *Table) match(want func(Spec) bool) []*run {
 	return hit
 }
 
-// StopAll marks the table as stopped at epoch, cancels every job, whoever started it, and waits until they returned or
-// ctx ends. Links stay. An epoch older than the table's does not lower it. A run must not call it for itself.
-func (t *Table) StopAll(ctx context.Context, epoch uint64) Report {
+// Remember takes what the store says of the last stop, before anything runs.
+func (t *Table) Remember(stopped bool, epoch uint64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.stopped = stopped
+	t.epoch.Store(max(t.epoch.Load(), epoch))
+}
+
+// Stopping is a stop whose jobs were cancelled and may not have returned yet.
+type Stopping struct{ jobs []*run }
+
+// Stop marks the table as stopped at epoch and cancels every job, whoever started it. Links stay. It does not wait. An epoch
+// older than the table's does not lower it.
+func (t *Table) Stop(epoch uint64) *Stopping {
 	t.mu.Lock()
 	t.stopped = true
-	t.epoch = max(t.epoch, epoch)
+	t.epoch.Store(max(t.epoch.Load(), epoch))
 	jobs := t.match(func(s Spec) bool { return s.Kind == Job })
 	t.mu.Unlock()
 	for _, r := range jobs {
 		r.cancel(ErrStopped)
 	}
-	return Report{Cancelled: len(jobs), Late: wait(ctx, jobs)}
+	return &Stopping{jobs}
+}
+
+// Units are the pieces of work that were going, each once, in order of start.
+func (s *Stopping) Units() []string {
+	var units []string
+	seen := map[string]bool{}
+	for _, r := range s.jobs {
+		u := cmp.Or(r.spec.Unit, r.spec.ID)
+		if !seen[u] {
+			seen[u] = true
+			units = append(units, u)
+		}
+	}
+	return units
+}
+
+// Wait waits until the jobs returned or ctx ends, and names those that had not. A run must not wait for itself.
+func (s *Stopping) Wait(ctx context.Context) []Spec { return wait(ctx, s.jobs) }
+
+// StopAll is Stop and Wait in one.
+func (t *Table) StopAll(ctx context.Context, epoch uint64) Report {
+	s := t.Stop(epoch)
+	return Report{Cancelled: len(s.jobs), Late: s.Wait(ctx)}
 }
 
 // Close refuses new runs, cancels all, waits until they returned or ctx ends, and names the late ones in an
@@ -311,11 +352,7 @@ func (t *Table) Stopped() bool {
 }
 
 // Epoch is the epoch of the last stop, for the commands that are admitted from now on.
-func (t *Table) Epoch() uint64 {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.epoch
-}
+func (t *Table) Epoch() uint64 { return t.epoch.Load() }
 
 // Running lists what runs, in order of start.
 func (t *Table) Running() []Spec {

@@ -24,6 +24,7 @@ type Append struct {
 	Prefixes []Prefix // tables' rows to delete by the beginning of their primary key, with their index entries
 	Publish  []Note   // durable wire events, numbered in commit order and handed to the deliverer after the sync
 
+	Essential       bool // it is taken below the disk's reserve too, as a delete is: it makes everything quieter, and is small
 	DropCheckpoints bool // the checkpoints of this stream are part of what this append stores: forget them
 	Volatile        bool // at a stream's first append: it lives in memory only (an incognito chat)
 	Delete          bool // the stream ends: its events, snapshot, checkpoints and log notes go; later appends get ErrDeleted
@@ -140,7 +141,7 @@ var (
 	ErrFull    = errors.New("the disk is full: free some space, then try again")
 )
 
-// ErrReserve is the ErrFull of a disk that is below its reserve and still has that: a delete is taken, because it makes room.
+// ErrReserve is the ErrFull of a disk that is below its reserve and still has that: a delete is taken, because it makes room, and what is essential.
 var ErrReserve = fmt.Errorf("%w", ErrFull)
 
 // ConflictError: somebody else appended to the stream. The writer must reload; it is never retried blindly.

@@ -130,7 +130,7 @@ func (w *writer) admit(a *Append) (st state, born bool, err error) {
 		if err = w.broken; err == nil {
 			err = w.noRoom
 		}
-		if a.Delete && errors.Is(err, ErrReserve) {
+		if (a.Delete || a.Essential) && errors.Is(err, ErrReserve) {
 			err = nil
 		}
 	}

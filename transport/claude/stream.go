@@ -2,6 +2,7 @@ package claude
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -98,7 +99,7 @@ func (p *Program) run(ctx context.Context, path string, req msg.ModelRequest, em
 func (p *Program) spec(ctx context.Context, job string) work.Spec {
 	s := work.Spec{ID: p.o.NewID(), Owner: "claude-code", Origin: work.User, Label: "Claude Code"}
 	if caller, ok := work.SpecOf(ctx); ok {
-		s.Owner, s.Origin = caller.Owner, caller.Origin
+		s.Owner, s.Origin, s.Unit, s.Epoch = caller.Owner, caller.Origin, cmp.Or(caller.Unit, caller.ID), caller.Epoch
 	} else if job != "" && job != "chat" && job != "interactive" && job != "test" {
 		s.Origin = work.Background
 	}

@@ -53,10 +53,12 @@ func checkSend(m *msg.Send) error {
 // chat sends a message and streams its turn as NDJSON. A message that is not accepted has a status; from then on
 // everything is in the stream. The client may hang up: the turn goes on.
 func (s *Server) chat(q *request) (any, error) {
+	epoch := s.epoch()
 	m, err := chatBody(q)
 	if err != nil {
 		return nil, err
 	}
+	m.Epoch = epoch
 	st := &chatStream{server: s, conn: q.Conn(), session: m.Session, wake: make(chan struct{}, 1), flight: &inFlight{q.name() + " (stream)"}}
 	m.Via = newID()
 	// Subscribed before the message is sent, so that nothing of the turn is missed. "" is for the end of the chat itself.

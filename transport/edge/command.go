@@ -2,6 +2,7 @@ package edge
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"sentient/actors/msg"
@@ -91,6 +92,7 @@ func (k *socket) receive(b []byte) {
 		k.server.presence.set(k, c.active)
 		return
 	}
+	c.send.Epoch = k.server.epoch()
 	owner := c.owner()
 	if err := k.server.admit.enter(owner); err != nil {
 		k.refuseCommand(&c, err)
@@ -158,7 +160,7 @@ func (k *socket) say(ctx context.Context, c *command) error {
 	var sent msg.Sent
 	var err error
 	if c.typ == "chat.steer" {
-		sent, err = k.server.o.Chats.Steer(ctx, msg.Steer{Session: m.Session, Text: m.Text, ClientID: m.ClientID, Via: m.Via})
+		sent, err = k.server.o.Chats.Steer(ctx, msg.Steer{Session: m.Session, Text: m.Text, ClientID: m.ClientID, Via: m.Via, Epoch: m.Epoch})
 	} else {
 		sent, err = k.server.o.Chats.Send(ctx, m)
 	}
@@ -211,6 +213,11 @@ func (k *socket) refuseCommand(c *command, err error) {
 	}
 	if f, ok := msg.AsFault(err); ok && f.Kind == msg.Busy {
 		kv = append(kv, "code", "busy")
+	}
+	if errors.Is(err, msg.ErrDropped) { // A-1079
+		k.push("error", append(kv, "dropped", true)...)
+		k.push("done", append(doneKV(session, turn, c.send.ClientID, "cancelled", true), "dropped", []string{c.send.Text})...)
+		return
 	}
 	k.push("error", kv...)
 	k.push("done", doneKV(session, turn, c.send.ClientID, "error", text)...)

@@ -20,8 +20,6 @@ func (s *Server) health(q *request) (any, error) {
 
 func (s *Server) bootstrap(q *request) (any, error) { return s.o.Home.Bootstrap(q.ctx) }
 
-func (s *Server) stopState(q *request) (any, error) { return s.o.Stop.StopState(q.ctx) }
-
 var personas = []string{"", "friendly", "professional", "concise", "custom"}
 
 func (s *Server) onboard(q *request) (any, error) {

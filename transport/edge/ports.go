@@ -182,9 +182,14 @@ type Home interface {
 	Health() any
 }
 
-// Stopper is Stop everything's state (section 17).
+// Stopper is Stop everything (section 17).
 type Stopper interface {
-	StopState(ctx context.Context) (any, error)
+	State() msg.StopState
+	// StopAll returns when everything ended, or its time was up.
+	StopAll(ctx context.Context, source string) (msg.StopReport, error)
+	Resume(ctx context.Context, source string) (msg.StopState, error)
+	// Epoch is the stop epoch of what is admitted now.
+	Epoch() uint64
 }
 
 // Invalid is a refusal (422) whose detail is more than a sentence.

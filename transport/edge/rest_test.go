@@ -123,6 +123,8 @@ func TestStatuses(t *testing.T) {
 		"GET /api/config/schema":            {{path: "/api/config/schema", want: 200}},
 		"GET /api/tools":                    {{path: "/api/tools", want: 200}},
 		"GET /api/stop":                     {{path: "/api/stop", want: 200}},
+		"POST /api/stop-all":                {{path: "/api/stop-all", want: 200}, {path: "/api/stop-all", body: `{"source":"tray"}`, want: 200}, {path: "/api/stop-all", body: `{"source":7}`, want: 422}, {path: "/api/stop-all", body: `nonsense`, want: 400}},
+		"POST /api/resume":                  {{path: "/api/resume", want: 200}, {path: "/api/resume", body: `{"source":[]}`, want: 422}},
 		"GET /api/models/local":             {{path: "/api/models/local", want: 200}},
 		"GET /api/models/busy":              {{path: "/api/models/busy", want: 200}},
 		"GET /api/secrets":                  {{path: "/api/secrets", want: 200}},

@@ -120,6 +120,8 @@ func table(o *Options) []Route {
 		}},
 		{o.Stop != nil, []Route{
 			{Method: "GET", Path: "/api/stop", Rights: Gateway, Section: "17", handle: (*Server).stopState},
+			{Method: "POST", Path: "/api/stop-all", Rights: Gateway, Section: "17", handle: (*Server).stopAll},
+			{Method: "POST", Path: "/api/resume", Rights: Gateway, Section: "17", handle: (*Server).resume},
 		}},
 	}
 	var routes []Route
