@@ -250,7 +250,7 @@ func (p *Process) live(ctx context.Context) {
 		return
 	}
 	defer g.release()
-	ownGroup(p.cmd)
+	g.join(p.cmd)
 	if err := p.cmd.Start(); err != nil {
 		p.started <- err
 		return
@@ -259,17 +259,17 @@ func (p *Process) live(ctx context.Context) {
 	if p.theirs != nil {
 		_ = p.theirs.Close()
 	}
-	if err := errors.Join(g.watch(p.PID), applyLimits(p.PID, p.spec.Limits)); err != nil {
+	if err := applyLimits(p.PID, p.spec.Limits); err != nil {
 		p.stop(err)
 	}
 	p.started <- nil
-	p.err = p.supervise(ctx)
+	p.err = p.supervise(ctx, g)
 	p.result = resultOf(p.cmd)
 	p.result.Stderr, p.result.StderrCut = p.stderr.bytes()
 }
 
 // supervise waits for the end, bringing it about when ctx ends, and returns the cause if that is why it ended.
-func (p *Process) supervise(ctx context.Context) error {
+func (p *Process) supervise(ctx context.Context, g *guard) error {
 	exited := make(chan struct{})
 	var cause error
 	var killer sync.WaitGroup
@@ -280,19 +280,19 @@ func (p *Process) supervise(ctx context.Context) error {
 		case <-ctx.Done():
 		}
 		cause = context.Cause(ctx)
-		terminate(p.cmd.Process)
+		g.terminate()
 		grace := time.NewTimer(p.spec.Grace)
 		defer grace.Stop()
 		select {
 		case <-exited:
 		case <-grace.C:
-			killGroup(p.cmd.Process)
+			g.killGroup()
 		}
 	})
 	reap(p.cmd, func() {
 		close(exited)
 		killer.Wait()
-		killGroup(p.cmd.Process)
+		g.killGroup()
 	})
 	return cause
 }

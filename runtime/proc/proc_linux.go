@@ -9,13 +9,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ownGroup also asks the kernel to kill the child when the engine dies, which needs no guard to be alive.
-func ownGroup(cmd *exec.Cmd) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+// join also asks the kernel to kill the child when the engine dies, which needs no guard to be alive.
+func (g *guard) join(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pgid: g.group(), Pdeathsig: syscall.SIGKILL}
 }
 
-// reap waits for the process, and calls exited when it has ended but is not reaped yet: its id, which is the group's,
-// cannot belong to anybody else then. How it ended is in cmd.ProcessState; what a lost pipe adds does not matter.
+// reap waits for the process, and calls exited when it has ended and before its pipes are waited for: what is left of its group
+// may hold them. How it ended is in cmd.ProcessState; what a lost pipe adds does not matter.
 func reap(cmd *exec.Cmd, exited func()) {
 	for unix.Waitid(unix.P_PID, cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
 	}

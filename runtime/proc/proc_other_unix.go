@@ -7,10 +7,11 @@ import (
 	"syscall"
 )
 
-func ownGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
+func (g *guard) join(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pgid: g.group()}
+}
 
-// reap has no portable way to see an exit without reaping, so the id could in theory be given out again before the rest
-// of the group is killed.
+// reap has no portable way to see an exit before the pipes are waited for, which takes the grace at most.
 func reap(cmd *exec.Cmd, exited func()) {
 	_ = cmd.Wait()
 	exited()

@@ -5,15 +5,9 @@ package proc
 import (
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
 	"syscall"
 )
-
-// terminate asks the whole group to end.
-func terminate(p *os.Process) { _ = syscall.Kill(-p.Pid, syscall.SIGTERM) }
-
-func killGroup(p *os.Process) { _ = syscall.Kill(-p.Pid, syscall.SIGKILL) }
 
 func resultOf(cmd *exec.Cmd) Result {
 	r := Result{ExitCode: cmd.ProcessState.ExitCode()}
@@ -23,22 +17,27 @@ func resultOf(cmd *exec.Cmd) Result {
 	return r
 }
 
-// guard is a shell in a session of its own that waits on a pipe which only the engine holds. When the pipe breaks before
-// it was released, the engine is gone and the guard kills the child's group.
+// guard is a shell that leads the group which the child joins, and waits on a pipe that only the engine holds. When the pipe
+// breaks, the engine is gone, and the guard kills the group. It is there before the child, so there is no moment at which a kill
+// of the engine leaves anything behind; and while it is not reaped its id, which is the group's, cannot belong to anybody else.
 type guard struct {
-	cmd   *exec.Cmd
-	pipe  io.WriteCloser
-	armed bool
+	cmd  *exec.Cmd
+	pipe io.WriteCloser
 }
 
-const guardScript = `read -r group || exit 0; read -r released || kill -s KILL -- "-$group"`
+// guardScript outlives what asks the group to end politely.
+const guardScript = `trap "" TERM INT HUP; echo; read -r released; kill -s KILL -- "-$$"`
 
 func newGuard() (*guard, error) {
 	cmd := exec.Command("/bin/sh", "-c", guardScript)
 	cmd.Env = []string{}
 	cmd.Dir = "/"
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	pipe, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	ready, err := cmd.StdoutPipe()
 	if err != nil {
 		return nil, err
 	}
@@ -46,20 +45,25 @@ func newGuard() (*guard, error) {
 		_ = pipe.Close()
 		return nil, fmt.Errorf("its guard: %w", err)
 	}
-	return &guard{cmd: cmd, pipe: pipe}, nil
-}
-
-func (g *guard) watch(group int) error {
-	g.armed = true
-	_, err := fmt.Fprintln(g.pipe, group)
-	return err
-}
-
-// release lets the guard go. It is called after the group has been killed and reaped.
-func (g *guard) release() {
-	if g.armed {
-		_, _ = io.WriteString(g.pipe, "released\n")
+	g := &guard{cmd: cmd, pipe: pipe}
+	if _, err := ready.Read(make([]byte, 1)); err != nil {
+		g.release()
+		return nil, fmt.Errorf("its guard did not start: %w", err)
 	}
-	_ = g.pipe.Close()
+	return g, nil
+}
+
+// group is what the child joins.
+func (g *guard) group() int { return g.cmd.Process.Pid }
+
+// terminate asks the whole group to end.
+func (g *guard) terminate() { _ = syscall.Kill(-g.group(), syscall.SIGTERM) }
+
+func (g *guard) killGroup() { _ = syscall.Kill(-g.group(), syscall.SIGKILL) }
+
+// release ends the guard, and with it whatever of the group is left.
+func (g *guard) release() {
+	g.killGroup()
 	_ = g.cmd.Wait()
+	_ = g.pipe.Close()
 }

@@ -1,19 +1,9 @@
 package proc
 
 import (
-	"os"
 	"os/exec"
 	"syscall"
 )
-
-func ownGroup(cmd *exec.Cmd) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP}
-}
-
-// terminate has no gentle form that reaches a program without a console.
-func terminate(p *os.Process) { _ = p.Kill() }
-
-func killGroup(p *os.Process) { _ = p.Kill() }
 
 func reap(cmd *exec.Cmd, exited func()) {
 	_ = cmd.Wait()
@@ -24,9 +14,19 @@ func applyLimits(int, Limits) error { return nil }
 
 func resultOf(cmd *exec.Cmd) Result { return Result{ExitCode: cmd.ProcessState.ExitCode()} }
 
-// guard does nothing here: a job object that ends with the engine is still to be built.
-type guard struct{}
+// guard reaches the child alone here: a job object that ends with the engine is still to be built.
+type guard struct{ cmd *exec.Cmd }
 
 func newGuard() (*guard, error) { return &guard{}, nil }
-func (*guard) watch(int) error  { return nil }
-func (*guard) release()         {}
+
+func (g *guard) join(cmd *exec.Cmd) {
+	g.cmd = cmd
+	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP}
+}
+
+// terminate has no gentle form that reaches a program without a console.
+func (g *guard) terminate() { g.killGroup() }
+
+func (g *guard) killGroup() { _ = g.cmd.Process.Kill() }
+
+func (*guard) release() {}
