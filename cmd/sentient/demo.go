@@ -4,6 +4,7 @@ package main
 
 import (
 	"sentient/actors/msg"
+	"sentient/transport/plan"
 	"sentient/transport/pretend"
 )
 
@@ -19,4 +20,15 @@ var morePlugins = func(getenv func(string) string) ([]msg.Plugin, error) {
 		return nil, err
 	}
 	return w.Plugins(), nil
+}
+
+// pretendPlans sends the sign-ins of plans to a server that plays the providers: SENTIENT_PRETEND_PLANS is its address. It is not
+// in what people run, where nothing may turn a sign-in to another address.
+func pretendPlans(getenv func(string) string) plan.Endpoints {
+	at := getenv("SENTIENT_PRETEND_PLANS")
+	if at == "" {
+		return plan.Endpoints{}
+	}
+	return plan.Endpoints{OpenRouterAuth: at + "/auth", OpenRouterKeys: at + "/keys", Authorize: at + "/authorize", Token: at + "/token",
+		Revoke: at + "/revoke", Keys: at + "/jwks", Issuer: at}
 }

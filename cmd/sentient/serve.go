@@ -14,6 +14,7 @@ import (
 
 	"sentient/runtime/app"
 	"sentient/transport/edge"
+	"sentient/transport/plan"
 )
 
 // closeWithin bounds the end of everything behind the gateway.
@@ -34,7 +35,11 @@ func (m *Main) serve(ctx context.Context, f serveFlags) (err error) {
 	defer logFile.Close()
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	e := &engine{home: home, log: log, getenv: m.Getenv, userHome: m.UserHome, endpoints: m.plans, format: m.format, fatal: func(err error) {
+	at := m.plans
+	if at == (plan.Endpoints{}) {
+		at = pretendPlans(m.Getenv)
+	}
+	e := &engine{home: home, log: log, getenv: m.Getenv, userHome: m.UserHome, endpoints: at, format: m.format, fatal: func(err error) {
 		log.Error("the store failed; everything acknowledged is kept and the next start has it", "reason", err.Error())
 		os.Exit(2)
 	}}

@@ -34,15 +34,16 @@ export async function eventually(what, ok, ms = 30_000) {
 }
 
 export class Engine {
-  constructor(home, program = bin) {
+  constructor(home, program = bin, env = {}) {
     this.home = home
     this.program = program
+    this.env = env
   }
 
   async start(port = 0) {
     rmSync(join(this.home, 'engine-discovery.json'), { force: true })
     this.log = ''
-    this.child = spawn(this.program, ['serve', '--port', String(port)], { env: { ...process.env, SENTIENT_HOME: this.home, HOME: this.home, SENTIENT_GATEWAY_TOKEN: TOKEN, DBUS_SESSION_BUS_ADDRESS: '' } })
+    this.child = spawn(this.program, ['serve', '--port', String(port)], { env: { ...process.env, SENTIENT_HOME: this.home, HOME: this.home, SENTIENT_GATEWAY_TOKEN: TOKEN, DBUS_SESSION_BUS_ADDRESS: '', ...this.env } })
     this.child.stdout.on('data', d => { this.log += d })
     this.child.stderr.on('data', d => { this.log += d })
     this.ended = new Promise(r => this.child.on('exit', r))
@@ -89,12 +90,12 @@ export async function closeBrowser() {
 }
 
 // world starts a model, an engine that uses it, and a browser; t ends them.
-export async function world(t, { onboarded = true, config = '', pretend = false } = {}) {
+export async function world(t, { onboarded = true, config = '', providers = '', pretend = false, env = {} } = {}) {
   const home = mkdtempSync(join(tmpdir(), 'sentient-window-'))
   const model = await startModel()
   writeFileSync(join(home, 'config.yaml'), `assistant:\n  onboarding_complete: ${onboarded}\n  user_name: ${onboarded ? 'Maya' : '""'}\nchat:\n  auto_title: false\nui:\n  theme: light\n` +
-    `models:\n  roles:\n    primary: lm_studio/test\n    fast: lm_studio/test\n  providers:\n    lm_studio:\n      api_base: ${model.url}/v1\n    ollama:\n      api_base: ${model.url}\n    ollama_chat:\n      api_base: ${model.url}\n${config}`)
-  const engine = await new Engine(home, pretend ? demo : bin).start()
+    `models:\n  roles:\n    primary: lm_studio/test\n    fast: lm_studio/test\n  providers:\n    lm_studio:\n      api_base: ${model.url}/v1\n    ollama:\n      api_base: ${model.url}\n    ollama_chat:\n      api_base: ${model.url}\n${providers}${config}`)
+  const engine = await new Engine(home, pretend ? demo : bin, env).start()
   const contexts = []
   const problems = []
   t.after(async () => {

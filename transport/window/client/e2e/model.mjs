@@ -9,6 +9,7 @@ export async function startModel() {
   const requests = []
   const pulled = [] // models of its Ollama
   let script = null
+  let held = Promise.resolve()
   const server = createServer((req, res) => {
     let body = ''
     req.on('data', d => { body += d })
@@ -19,6 +20,7 @@ export async function startModel() {
         res.end(JSON.stringify({ models: pulled.map(name => ({ name, model: name, size: 1, details: { family: 'x', parameter_size: '8B' } })) }))
         return
       }
+      if (req.url === '/api/chat') return void talk(res, JSON.parse(body), held)
       if (!req.url.endsWith('/chat/completions')) {
         res.setHeader('content-type', 'application/json')
         res.end(JSON.stringify({ object: 'list', data: [{ id: 'test', object: 'model' }] }))
@@ -36,13 +38,26 @@ export async function startModel() {
     pulled,
     next: (...steps) => { queue.push(steps) },
     script: f => { script = f },
+    talk: until => { held = until }, // the next replies of its Ollama wait for this
     close: () => new Promise(r => { server.closeAllConnections(); server.close(r) }),
   }
+}
+
+// talk plays a reply of Ollama.
+async function talk(res, ask, until) {
+  res.writeHead(200, { 'content-type': 'application/x-ndjson' })
+  const line = (content, more = {}) => res.write(JSON.stringify({ model: ask.model, created_at: '2026-01-01T00:00:00Z', message: { role: 'assistant', content }, done: false, ...more }) + '\n')
+  line('Hello ')
+  await until
+  line('there.')
+  line('', { done: true, done_reason: 'stop', prompt_eval_count: 100, eval_count: 20 })
+  res.end()
 }
 
 // pull plays a download of Ollama.
 async function pull(res, pulled, name) {
   res.writeHead(200, { 'content-type': 'application/x-ndjson' })
+  if (name.startsWith('unknown')) return res.end(JSON.stringify({ error: 'pull model manifest: file does not exist' }) + '\n')
   for (let i = 0; i <= 4; i++) {
     res.write(JSON.stringify({ status: 'pulling 1234', digest: 'sha256:1234', total: 4e9, completed: i * 1e9 }) + '\n')
     await sleep(150)

@@ -8,13 +8,14 @@ import { Refused, call, get } from '../net/api'
 import { type Link, Live } from '../net/live'
 import { dropToken, token } from '../net/token'
 import { Chats } from '../rooms/chats/chats.svelte'
-import { type Command, type Room, rooms } from './rooms'
+import { type Command, type Room, type Store, rooms } from './rooms'
 
 export interface Toast { id: number; text: string; tone: 'info' | 'bad'; action?: { label: string; act: () => void } }
 
 export type Phase = 'opening' | 'token' | 'welcome' | 'ready'
 
-export interface Question { title: string; text: string; yes: string; danger?: boolean; field?: string; answer: (value: string | null) => void }
+// Question: agree is what has to be ticked before the answer can be yes.
+export interface Question { title: string; text: string; yes: string; danger?: boolean; field?: string; agree?: string; answer: (value: string | null) => void }
 
 export class App {
   phase = $state<Phase>('opening')
@@ -35,7 +36,7 @@ export class App {
   spent = $state(0) // counts changes of the budget's state
   localModel = $state.raw<Busy | null>(null) // what it does now
   chats = new Chats(this)
-  stores = new SvelteMap<string, { hear?(e: ChatEvent): void }>()
+  stores = new SvelteMap<string, Store>()
   reconnects = 0
   // What this page is to an incognito chat it opened, also over a new connection. It ends with the page.
   private readonly window = crypto.randomUUID() + crypto.randomUUID()
@@ -116,6 +117,7 @@ export class App {
       this.reconnects++
       if (!this.boot) void this.readBoot()
       this.chats.connected(fresh)
+      for (const s of this.stores.values()) s.connected?.()
     } else {
       this.downTimer ??= setTimeout(() => { this.linkDown = true }, 900)
       if (state === 'offline') void this.checkToken()
@@ -138,7 +140,6 @@ export class App {
     }
     if (e.type === 'approval_grants.updated') this.grantsSeen++
     if (e.type === 'budget.updated') this.spent++
-    if (e.type === 'notification.new' && typeof e.data?.title === 'string') this.toast(e.data.title, 'info')
     if (e.type === 'model.busy') this.localModel = e.data as unknown as Busy
     this.chats.hear(e)
     for (const s of this.stores.values()) s.hear?.(e)

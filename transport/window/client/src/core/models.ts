@@ -31,12 +31,13 @@ export type CheckupLine =
   | { type: 'step'; role: string; label: string }
   | ({ type: 'role' } & RoleResult)
   | { type: 'done'; status: Status; roles: RoleResult[] }
+  | { type: 'error'; message: string } // it could not go on
 
 export interface CheckupRow { role: string; model: string | null; state: 'waiting' | 'running' | 'done'; step: string; result: RoleResult | null }
 
-export interface CheckupState { rows: CheckupRow[]; status: Status | null; hardware: string }
+export interface CheckupState { rows: CheckupRow[]; status: Status | null; hardware: string; error: string }
 
-export const newCheckup = (): CheckupState => ({ rows: [], status: null, hardware: '' })
+export const newCheckup = (): CheckupState => ({ rows: [], status: null, hardware: '', error: '' })
 
 // checked takes one line of the check-up.
 export function checked(s: CheckupState, line: CheckupLine): CheckupState {
@@ -45,10 +46,11 @@ export function checked(s: CheckupState, line: CheckupLine): CheckupState {
     return rows.map(r => (r.role === role ? { ...r, ...change } : r))
   }
   switch (line.type) {
-    case 'start': return { rows: line.roles.map(r => ({ ...r, state: 'waiting', step: '', result: null })), status: null, hardware: line.hardware?.summary ?? '' }
+    case 'start': return { rows: line.roles.map(r => ({ ...r, state: 'waiting', step: '', result: null })), status: null, hardware: line.hardware?.summary ?? '', error: '' }
     case 'step': return { ...s, rows: patch(line.role, { state: 'running', step: line.label }) }
     case 'role': return { ...s, rows: patch(line.role, { state: 'done', step: '', result: line, model: line.model }) }
     case 'done': return { ...s, status: line.status }
+    case 'error': return { ...s, error: line.message }
   }
   return s
 }
@@ -56,10 +58,25 @@ export function checked(s: CheckupState, line: CheckupLine): CheckupState {
 export const ROLES: [role: string, label: string, about: string][] = [
   ['primary', 'Answers chats', 'The main model.'], ['fast', 'Small jobs', 'Titles, summaries and checks: quick and cheap is best.'],
   ['vision', 'Looks at pictures', 'Used when a message has a picture.'], ['voice', 'Speaks', 'Used for spoken turns.'],
-  ['planner', 'Plans tasks', ''], ['executor', 'Does tasks', ''], ['embedding', 'Searches by meaning', ''],
+  ['planner', 'Plans tasks', ''], ['executor', 'Does tasks', ''], ['embedding', 'Searches by meaning', 'Finds chats and files by what they mean.'],
 ]
 
+// emptied says what an emptied role becomes: null uses the main model, a model is written instead, undefined refuses. The engine
+// keeps a model of its own for small jobs and for searching.
+export function emptied(role: string, primary: string | null | undefined): string | null | undefined {
+  return role === 'primary' ? undefined : role === 'fast' ? primary ?? undefined : null
+}
+
 export const roleName = (role: string) => ROLES.find(([r]) => r === role)?.[1] ?? role
+
+export interface TestResult { ok: boolean; latency_ms?: number; dim?: number; error?: string; supports_tools?: boolean }
+
+// testText says what came of trying a model.
+export function testText(r: TestResult): string {
+  if (!r.ok) return r.error ?? 'Does not work.'
+  if (r.dim !== undefined) return `Works, with ${r.dim} numbers for a text.`
+  return `Works, answered in ${((r.latency_ms ?? 0) / 1000).toFixed(1)} s${r.supports_tools === false ? ', but cannot use tools' : ''}.`
+}
 
 export interface PullLine { status: string; completed?: number; total?: number; error?: string }
 

@@ -188,6 +188,7 @@ export interface Bootstrap {
   assistant: { name: string; user_name: string; timezone: string; onboarding_complete: boolean }
   models: Record<string, string | null>
   ui: { theme: string; accent: string }
+  unread_notifications?: number
   features?: Record<string, boolean>
   stop?: { stopped: boolean }
 }

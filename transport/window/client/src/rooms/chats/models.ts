@@ -12,8 +12,9 @@ export function shortModel(m: string): string {
 
 // localNames are the models that programs on this computer have.
 export function localNames(local: LocalModels): { model: string; label: string }[] {
-  return Object.entries(PREFIX).flatMap(([id, [prefix, label]]) =>
+  const all = Object.entries(PREFIX).flatMap(([id, [prefix, label]]) =>
     (local[id]?.models ?? []).filter(m => !m.is_embedding).map(m => ({ model: prefix + m.name, label: `${m.name} (${label})` })))
+  return all.filter((m, i) => all.findIndex(o => o.model === m.model) === i)
 }
 
 // offered are the models that would answer now: of providers with a key, and those on this computer.
