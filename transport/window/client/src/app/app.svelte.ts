@@ -3,11 +3,13 @@
 import { getContext, setContext } from 'svelte'
 import { SvelteMap } from 'svelte/reactivity'
 import type { Busy } from '../core/models'
+import type { StopState } from '../core/halt'
 import type { Bootstrap, ChatEvent } from '../core/wire'
 import { Refused, call, get } from '../net/api'
 import { type Link, Live } from '../net/live'
 import { dropToken, token } from '../net/token'
 import { Chats } from '../rooms/chats/chats.svelte'
+import { Halt } from './halt.svelte'
 import { type Command, type Room, type Store, rooms } from './rooms'
 
 export interface Toast { id: number; text: string; tone: 'info' | 'bad'; action?: { label: string; act: () => void } }
@@ -36,6 +38,7 @@ export class App {
   spent = $state(0) // counts changes of the budget's state
   localModel = $state.raw<Busy | null>(null) // what it does now
   chats = new Chats(this)
+  halt = new Halt(this)
   stores = new SvelteMap<string, Store>()
   reconnects = 0
   // What this page is to an incognito chat it opened, also over a new connection. It ends with the page.
@@ -64,6 +67,7 @@ export class App {
       const boot = await get<Bootstrap>('/api/bootstrap')
       this.boot = boot
       this.bootError = ''
+      this.halt.hear(boot.stop)
       this.look(boot.ui.theme, boot.ui.accent)
       if (!boot.assistant.onboarding_complete) {
         localStorage.removeItem(READY)
@@ -115,7 +119,7 @@ export class App {
       if (this.linkDown) this.announce('Connected again.')
       this.linkDown = false
       this.reconnects++
-      if (!this.boot) void this.readBoot()
+      if (!this.boot || fresh) void this.readBoot() // what an engine that was away says now
       this.chats.connected(fresh)
       for (const s of this.stores.values()) s.connected?.()
     } else {
@@ -140,6 +144,7 @@ export class App {
     }
     if (e.type === 'approval_grants.updated') this.grantsSeen++
     if (e.type === 'budget.updated') this.spent++
+    if (e.type === 'stop.updated') this.halt.hear(e.data as unknown as StopState)
     if (e.type === 'model.busy') this.localModel = e.data as unknown as Busy
     this.chats.hear(e)
     for (const s of this.stores.values()) s.hear?.(e)
@@ -193,7 +198,12 @@ export class App {
     return (this.timeout ??= get<{ tools?: { approvals?: { timeout_s?: number } } }>('/api/config').then(c => c.tools?.approvals?.timeout_s ?? 0).catch(() => 0))
   }
 
-  commands(): Command[] { return rooms.flatMap(r => r.commands?.(this) ?? []) }
+  commands(): Command[] {
+    const halt: Command = this.halt.state.stopped
+      ? { title: 'Resume', hint: 'Let work start again', group: 'Sentient', run: () => void this.halt.resume() }
+      : { title: 'Stop everything', keys: 'Ctrl+Alt+Shift+S', group: 'Sentient', run: () => void this.halt.stop('desktop') }
+    return [...rooms.flatMap(r => r.commands?.(this) ?? []), halt]
+  }
 }
 
 const READY = 'sentient.ready'

@@ -1,3 +1,5 @@
+import type { StopState } from './halt'
+
 // What goes over the wire: the events of /ws and the rows of the REST answers, as the engine writes them.
 
 export type Role = 'user' | 'assistant' | 'tool' | 'other' | 'event'
@@ -190,7 +192,7 @@ export interface Bootstrap {
   ui: { theme: string; accent: string }
   unread_notifications?: number
   features?: Record<string, boolean>
-  stop?: { stopped: boolean }
+  stop?: StopState
 }
 
 export interface Provider {
