@@ -4,22 +4,26 @@ package main
 
 import (
 	"sentient/actors/msg"
+	"sentient/runtime/work"
 	"sentient/transport/plan"
 	"sentient/transport/pretend"
 )
 
-// morePlugins of the demo: a pretend world to act on (make demo). SENTIENT_SCENE names the file it begins with, and
-// SENTIENT_SCENE_LOG one that what was done is written to.
-var morePlugins = func(getenv func(string) string) ([]msg.Plugin, error) {
-	path := getenv("SENTIENT_SCENE")
-	if path == "" {
-		return pretend.New(pretend.Demo(), getenv("SENTIENT_SCENE_LOG")).Plugins(), nil
+// morePlugins of the demo: a pretend world to act on (make demo). SENTIENT_SCENE names the file it begins with,
+// SENTIENT_SCENE_LOG one that what was done is written to, and SENTIENT_TROUBLE adds tools that misbehave.
+var morePlugins = func(getenv func(string) string, table *work.Table) ([]msg.Plugin, error) {
+	w := pretend.New(pretend.Demo(), getenv("SENTIENT_SCENE_LOG"))
+	if path := getenv("SENTIENT_SCENE"); path != "" {
+		var err error
+		if w, err = pretend.Open(path, getenv("SENTIENT_SCENE_LOG")); err != nil {
+			return nil, err
+		}
 	}
-	w, err := pretend.Open(path, getenv("SENTIENT_SCENE_LOG"))
-	if err != nil {
-		return nil, err
+	list := w.Plugins()
+	if getenv("SENTIENT_TROUBLE") != "" {
+		list = append(list, pretend.Trouble(table))
 	}
-	return w.Plugins(), nil
+	return list, nil
 }
 
 // pretendPlans sends the sign-ins of plans to a server that plays the providers: SENTIENT_PRETEND_PLANS is its address. It is not

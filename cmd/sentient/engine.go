@@ -211,7 +211,7 @@ func (e *engine) openOutside(context.Context) error {
 		return ""
 	}
 	plugins := []msg.Plugin{tool.TimePlugin(now, zone), e.files.Plugin(), pages.Plugin(), pages.SearchPlugin(), llm.GuidePlugin()}
-	more, err := morePlugins(e.getenv)
+	more, err := morePlugins(e.getenv, e.work)
 	if err != nil {
 		return err
 	}

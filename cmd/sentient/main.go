@@ -41,6 +41,8 @@ type storeFormat struct {
 type cli struct {
 	Serve   serveFlags  `cmd:"" help:"Run the engine. Prints the address to chat at."`
 	Routes  struct{}    `cmd:"" help:"List what the gateway serves, one METHOD PATH a line."`
+	Stop    struct{}    `cmd:"" help:"Stop everything the running engine does, at once. Nothing starts by itself until resume."`
+	Resume  struct{}    `cmd:"" help:"Let work start again after stop."`
 	Doctor  doctorFlags `cmd:"" help:"Check what is installed, reachable and writable. Exit status 1 when something must be mended."`
 	Version struct{}    `cmd:"" help:"Print the version."`
 
@@ -101,6 +103,10 @@ func (m *Main) command(name string, c *cli) func(context.Context) error {
 	switch name {
 	case "serve":
 		return func(ctx context.Context) error { return m.serve(ctx, c.Serve) }
+	case "stop":
+		return m.stopAll
+	case "resume":
+		return m.resume
 	case "routes":
 		return func(context.Context) error { return m.routes() }
 	case "claude-code-tools <file>":

@@ -4,11 +4,12 @@ package main
 
 import (
 	"sentient/actors/msg"
+	"sentient/runtime/work"
 	"sentient/transport/plan"
 )
 
 // morePlugins are what only tests and the demo have (see pretend.go).
-var morePlugins = func(func(string) string) ([]msg.Plugin, error) { return nil, nil }
+var morePlugins = func(func(string) string, *work.Table) ([]msg.Plugin, error) { return nil, nil }
 
 // pretendPlans is where plans are signed in to; only the demo can be told another place than the providers' own.
 func pretendPlans(func(string) string) plan.Endpoints { return plan.Endpoints{} }

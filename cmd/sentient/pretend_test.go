@@ -8,18 +8,19 @@ import (
 	"testing"
 
 	"sentient/actors/msg"
+	"sentient/runtime/work"
 	"sentient/transport/pretend"
 )
 
 // beInAWorld gives the engine of a test the pretend world: its value is the file that effects are written to.
 const beInAWorld = "SENTIENT_TEST_PRETEND_WORLD"
 
-func pretendPlugins(getenv func(string) string) ([]msg.Plugin, error) {
+func pretendPlugins(getenv func(string) string, table *work.Table) ([]msg.Plugin, error) {
 	log := getenv(beInAWorld)
 	if log == "" {
 		return nil, nil
 	}
-	return pretend.New(pretend.Demo(), log).Plugins(), nil
+	return append(pretend.New(pretend.Demo(), log).Plugins(), pretend.Trouble(table)), nil
 }
 
 // startInAWorld starts an engine whose calls have effects that outlive it.

@@ -281,7 +281,7 @@ func (p *Process) supervise(ctx context.Context, g *guard) error {
 		}
 		cause = context.Cause(ctx)
 		g.terminate()
-		grace := time.NewTimer(p.spec.Grace)
+		grace := time.NewTimer(graceFor(cause, p.spec.Grace))
 		defer grace.Stop()
 		select {
 		case <-exited:
@@ -295,6 +295,16 @@ func (p *Process) supervise(ctx context.Context, g *guard) error {
 		g.killGroup()
 	})
 	return cause
+}
+
+// stopGrace is all the time a program has when everything is stopped: what is left then is named to the person (section 17).
+const stopGrace = 500 * time.Millisecond
+
+func graceFor(cause error, usual time.Duration) time.Duration {
+	if errors.Is(cause, work.ErrStopped) {
+		return min(usual, stopGrace)
+	}
+	return usual
 }
 
 func environment(s Spec) []string {

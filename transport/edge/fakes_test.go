@@ -299,13 +299,13 @@ type fakeRest struct{ saved map[string]string }
 func (*fakeRest) Bootstrap(context.Context) (any, error) { return map[string]any{"version": "9"}, nil }
 func (*fakeRest) Assistant() string                      { return "Ada" }
 func (*fakeRest) Health() any                            { return map[string]string{"store": "full"} }
-func (*fakeRest) State() msg.StopState { return msg.StopState{} }
+func (*fakeRest) State() msg.StopState                   { return msg.StopState{} }
 func (*fakeRest) StopAll(context.Context, string) (msg.StopReport, error) {
 	return msg.StopReport{}, nil
 }
 func (*fakeRest) Resume(context.Context, string) (msg.StopState, error) { return msg.StopState{}, nil }
-func (*fakeRest) Epoch() uint64                                        { return 1 }
-func (*fakeRest) Onboard(context.Context, Setup) error { return nil }
+func (*fakeRest) Epoch() uint64                                         { return 1 }
+func (*fakeRest) Onboard(context.Context, Setup) error                  { return nil }
 func (*fakeRest) Catalog() []msg.Plugin {
 	return []msg.Plugin{{ID: "time", DisplayName: "Time", Tools: []msg.Tool{{Name: "current_datetime", Risk: msg.RiskRead}}}}
 }
