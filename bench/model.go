@@ -18,8 +18,9 @@ import (
 // ModelOptions say how the scripted model answers everybody: Tokens tokens, the first at once, Every apart, each the time it
 // was written at.
 type ModelOptions struct {
-	Tokens int
-	Every  time.Duration
+	Tokens   int
+	Every    time.Duration
+	Children int // the first reply asks for the tool that starts this many programs; 0: it is like all others
 }
 
 // Validate says what is wrong.
@@ -32,7 +33,7 @@ func (o ModelOptions) Validate() error {
 
 // Args are the options as ServeModel's command takes them.
 func (o ModelOptions) Args() []string {
-	return []string{"--tokens=" + strconv.Itoa(o.Tokens), "--every=" + o.Every.String()}
+	return []string{"--tokens=" + strconv.Itoa(o.Tokens), "--every=" + o.Every.String(), "--children=" + strconv.Itoa(o.Children)}
 }
 
 // time is how long a reply of the model takes by itself.
@@ -42,9 +43,13 @@ func (o ModelOptions) serve() (*llmtest.Server, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	return llmtest.New(llmtest.Options{Forget: true, Load: &llmtest.Load{Tokens: o.Tokens, Every: o.Every, Stamp: true},
+	s, err := llmtest.New(llmtest.Options{Forget: true, Load: &llmtest.Load{Tokens: o.Tokens, Every: o.Every, Stamp: true},
 		Models: []llmtest.Model{{Name: "test", Context: 8192, Capabilities: []string{"completion", "tools"}},
 			{Name: "qwen3:8b", Context: 40960, Capabilities: []string{"completion", "tools"}}}})
+	if err == nil && o.Children > 0 {
+		s.Enqueue(llmtest.Tools(llmtest.Call{ID: "c1", Name: "trouble_children", Arguments: fmt.Sprintf(`{"count":"%d"}`, o.Children)}))
+	}
+	return s, err
 }
 
 // ServeModel runs the model until in ends (its parent is gone or has enough) and writes its address to out as one line.

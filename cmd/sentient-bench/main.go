@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,6 +32,7 @@ type cli struct {
 	Direct     flowFlags  `cmd:"" help:"The clients and the model without the engine: the floor."`
 	Many       manyFlags  `cmd:"" help:"2,000 chats streaming at once."`
 	Kill       killFlags  `cmd:"" help:"Kill -9 in the middle of a reply, and the start after it."`
+	Stop       stopFlags  `cmd:"" help:"Stop everything while 2,000 chats stream and 100 programs run. Needs the demo's engine (make bin/sentient-demo)."`
 	Churn      churnFlags `cmd:"" help:"10,000 chats used once: what stays in memory."`
 	Model      modelFlags `cmd:"" hidden:"" help:"Run the scripted model until the input ends."`
 }
@@ -68,14 +70,21 @@ type killFlags struct {
 	Chats int `help:"Chats in the store." default:"1000"`
 }
 
+type stopFlags struct {
+	Chats    int    `help:"How many at once." default:"2000"`
+	Children int    `help:"Programs that ignore signals." default:"100"`
+	Demo     string `help:"The demo's binary; beside the engine's when not given." placeholder:"PATH"`
+}
+
 type churnFlags struct {
 	Steps  []int         `help:"Chats in all at the end of each step." default:"2000,6000,10000"`
 	Settle time.Duration `help:"Wait after each step." default:"5m"`
 }
 
 type modelFlags struct {
-	Tokens int           `default:"50"`
-	Every  time.Duration `default:"20ms"`
+	Tokens   int           `default:"50"`
+	Every    time.Duration `default:"20ms"`
+	Children int
 }
 
 // scenario is anything that measures.
@@ -121,6 +130,11 @@ func (c *cli) scenarios(command string, e bench.Env) (list []scenario) {
 	if is("kill") {
 		list = append(list, bench.Kill{Env: e, N: c.Kill.N, Chats: c.Kill.Chats})
 	}
+	if is("stop") {
+		demo := e
+		demo.Engine = cmp.Or(c.Stop.Demo, e.Engine+"-demo")
+		list = append(list, bench.Stop{Env: demo, Chats: c.Stop.Chats, Children: c.Stop.Children})
+	}
 	if is("churn") {
 		list = append(list, bench.Churn{Env: e, Steps: c.Churn.Steps, Settle: c.Churn.Settle})
 	}
@@ -158,7 +172,7 @@ var errMissed = errors.New("not every goal was met")
 
 func run(ctx context.Context, command string, c *cli) error {
 	if command == "model" {
-		return bench.ServeModel(bench.ModelOptions{Tokens: c.Model.Tokens, Every: c.Model.Every}, os.Stdin, os.Stdout)
+		return bench.ServeModel(bench.ModelOptions{Tokens: c.Model.Tokens, Every: c.Model.Every, Children: c.Model.Children}, os.Stdin, os.Stdout)
 	}
 	e, err := c.env()
 	if err != nil {
