@@ -5,29 +5,31 @@ package look
 
 import (
 	"fmt"
-	"net/url"
-	"slices"
 	"strings"
-
-	"golang.org/x/net/publicsuffix"
 
 	"sentient/actors/msg"
 )
 
-// Evidence is what a run knows. Trusted must hold nothing that outside content or the model itself wrote: results of look-ups
-// that bring no outside content, without what their own arguments put into them, and the person's own files of the prompt.
+// Evidence is what a run knows. Everything here rests on one promise of the caller: Trusted and Memories hold nothing that outside
+// content or the model itself wrote. A result of a look-up that brings no outside content belongs there only without what a call's
+// arguments put into it, and a note or a file only when the person wrote it; else a model could make a record of an address by
+// writing it down, or by asking for it. Likewise Words are what the person typed or spoke, without a time note, without the blocks
+// of outside content that a message carries (those are Group) and without the brief of a task that somebody's email made.
 type Evidence struct {
 	Words    []string // the person's own messages, oldest first
 	UserName string
-	Trusted  []string
+	Trusted  []string // results of trusted look-ups, the person's own files of the prompt
 	Memories []string // active saved ones
 	Outside  []Outside
 	Group    []Group
 
-	given  facts // what the person, trusted records and memories name
-	named  map[string]bool
-	places map[string]place // addresses that outside content names, by where
-	hosts  map[string]string
+	prepared bool
+	given    facts // what the person, trusted records and memories name
+	named    map[string]bool
+	places   map[string]place  // addresses that outside content names, by where
+	hosts    map[string]string // hosts that it names or links to, by who did
+	links    map[string]string // links that it has, by who did
+	domains  map[string]bool   // hosts that it names, also behind an @
 }
 
 // Outside is a result that brought outside content, whole.
@@ -49,8 +51,8 @@ type Action struct {
 
 // What is said when a check could not be made (A-895, A-896).
 const (
-	Unchecked      = "Sentient couldn't double-check this against what you asked, so it checks with you first."
-	unknownReplies = "Sentient couldn't read who this reply goes to, so it checks with you first."
+	Unchecked          = "Sentient couldn't double-check this against what you asked, so it checks with you first."
+	UnreadDestinations = "Sentient couldn't read who this reply goes to, so it checks with you first."
 )
 
 // Found words what a model found.
@@ -64,23 +66,21 @@ func Found(reason string) string {
 
 // Prepare reads the evidence once, in time that grows with its length.
 func Prepare(e Evidence) *Evidence {
-	e.given = facts{addresses: map[string]bool{}, phones: map[string]bool{}, amounts: map[int64]bool{}, hosts: map[string]bool{}}
-	e.named = map[string]bool{}
+	e.prepared, e.given, e.named = true, newFacts(), map[string]bool{}
 	for _, w := range e.Words {
 		e.given.read(w, true)
-		for _, n := range nameTokens(w) {
-			e.named[n] = true
-		}
+		e.name(w)
 	}
-	for _, n := range nameTokens(e.UserName) {
-		e.named[n] = true
-	}
-	for _, t := range slices.Concat(e.Trusted, e.Memories) {
+	e.name(e.UserName)
+	for _, t := range e.Trusted {
 		e.given.read(t, false)
 	}
-	e.places, e.hosts = map[string]place{}, map[string]string{}
+	for _, t := range e.Memories {
+		e.given.read(t, false)
+	}
+	e.places, e.hosts, e.links, e.domains = map[string]place{}, map[string]string{}, map[string]string{}, map[string]bool{}
 	for _, o := range e.Outside {
-		readOutside(&e, o)
+		e.readOutside(o)
 	}
 	for _, g := range e.Group { // never read for senders: it is all text
 		e.seeText(g.Text, place{source: g.Source})
@@ -88,10 +88,20 @@ func Prepare(e Evidence) *Evidence {
 	return &e
 }
 
-// Check gives one plain sentence about what is off, or "" when nothing is.
+// Check gives one plain sentence about what is off, or "" when nothing is. Evidence that is not prepared is read first. What runs
+// code has no arguments that name whom it reaches: for it there is nothing to check (A-892).
 func Check(a Action, e *Evidence) string {
+	if a.Risk >= msg.RiskExec {
+		return ""
+	}
+	if e == nil {
+		e = &Evidence{}
+	}
+	if !e.prepared {
+		e = Prepare(*e)
+	}
 	if a.DestinationsFailed {
-		return unknownReplies
+		return UnreadDestinations
 	}
 	for _, d := range a.Destinations {
 		if w := e.destination(a, d); w != "" {
@@ -105,140 +115,105 @@ func Check(a Action, e *Evidence) string {
 		}
 	}
 	for _, p := range sent.phones {
-		if !e.given.phone(p.digits) {
-			return fmt.Sprintf("%s %s, a number that you didn't give.", e.goesTo("message"), p.text)
+		if !e.given.phone(p) {
+			return fmt.Sprintf("%s %s, a number that you didn't give.", e.goesTo("message"), oneLine(p.text, 60))
 		}
 	}
 	for _, m := range sent.amounts {
 		if !e.given.amounts[m.hundredths] {
-			return fmt.Sprintf("This includes %s, an amount that isn't in what you asked.", m.text)
+			return fmt.Sprintf("This includes %s, an amount that isn't in what you asked.", oneLine(m.text, 60))
 		}
 	}
-	if a.AfterOutside || len(e.Outside)+len(e.Group) > 0 {
-		for _, h := range sent.hosts {
-			if from := e.hosts[h]; from != "" && !e.given.hosts[h] {
-				return fmt.Sprintf("This includes a link to %s that came from %s, not from you.", h, from)
-			}
+	for _, l := range sent.links {
+		if w := e.link(l); w != "" {
+			return w
 		}
+	}
+	if sent.unread {
+		return Unchecked
 	}
 	return ""
 }
 
 // recipient checks one address that a call goes to.
-func (e *Evidence) recipient(address string) string {
-	a := fold(address)
-	if e.given.addresses[a] {
+func (e *Evidence) recipient(to target) string {
+	a := fold(to.address)
+	if !to.odd && e.given.addresses[a] {
 		return ""
 	}
 	p, outside := e.places[a]
-	if (!outside || p.sender) && e.vouched(a) {
+	if !to.odd && (p.sender || !outside && !e.composed(a)) && e.vouched(a) {
 		return ""
 	}
-	w := fmt.Sprintf("%s %s.", e.goesTo("email"), oneLine(address, 120))
+	w := fmt.Sprintf("%s %s.", e.goesTo("email"), oneLine(to.address, 120))
 	if outside {
 		return w + " That address came from " + p.String() + ", not from you."
 	}
 	return w + " You didn't give that address."
 }
 
+// composed: outside content names the address's host, so a model may have put the address together as it was told. Who the
+// person named does not vouch for it then.
+func (e *Evidence) composed(address string) bool {
+	_, name, _ := strings.Cut(address, "@")
+	h := host(name)
+	return e.domains[h] && !e.given.hosts[h]
+}
+
+// link checks one link of a call: that very link came from outside content, or its host did (A-934).
+func (e *Evidence) link(l link) string {
+	if e.given.links[l.whole] {
+		return ""
+	}
+	from := e.links[l.whole]
+	if from == "" && !e.given.hosts[l.host] {
+		from = e.hosts[l.host]
+	}
+	if from == "" {
+		return ""
+	}
+	return fmt.Sprintf("This includes a link to %s that came from %s, not from you.", oneLine(l.host, 120), from)
+}
+
 // destination checks where a reply goes (A-894).
 func (e *Evidence) destination(a Action, d msg.Destination) string {
-	address, sender := first(d.Address), first(d.Sender)
-	if e.given.addresses[fold(address)] {
-		return ""
+	list := mailboxes(d.Address)
+	if len(list) == 0 {
+		if strings.TrimSpace(d.Address) == "" {
+			return UnreadDestinations
+		}
+		list = []target{{address: strings.TrimSpace(d.Address)}}
 	}
-	switch d.Kind {
-	case "yours":
-		return ""
-	case "thread":
-		if a.ReplyAll {
-			return ""
-		}
-	case "reply_to":
-		if domain(address) != domain(sender) {
-			return fmt.Sprintf("This reply goes to %s, the address that email asked replies to go to, not to the person who sent it (%s).", oneLine(address, 120), oneLine(sender, 120))
-		}
-		if e.repliesAsked() {
-			return ""
-		}
-	case "sender":
-		if e.repliesAsked() {
-			return ""
-		}
-	}
-	return e.recipient(address)
-}
-
-// repliesAsked: the person asked to answer something, so the one who wrote it is who they mean.
-func (e *Evidence) repliesAsked() bool {
-	for _, w := range e.Words {
-		for _, x := range strings.FieldsFunc(strings.ToLower(w), notLetter) {
-			if slices.Contains([]string{"reply", "replies", "answer", "respond", "response", "answering", "replying"}, x) {
-				return true
-			}
-		}
-		if strings.Contains(strings.ToLower(w), "write back") || strings.Contains(strings.ToLower(w), "get back to") {
-			return true
-		}
-	}
-	return false
-}
-
-// vouched: the address belongs to a name the person gave: a part of what stands before the @ is one ("Arjun" and
-// arjun.mehta@...).
-func (e *Evidence) vouched(address string) bool {
-	local, _, _ := strings.Cut(address, "@")
-	for _, part := range strings.FieldsFunc(local, notLetter) {
-		if e.named[part] {
-			return true
-		}
-	}
-	return false
-}
-
-// goesTo begins a warning, with whom the person named if they did.
-func (e *Evidence) goesTo(verb string) string {
-	for i := len(e.Words) - 1; i >= 0; i-- {
-		if n := namedRecipient(e.Words[i]); n != "" {
-			return "You asked to " + verb + " " + n + ", but this goes to"
-		}
-	}
-	return "This goes to"
-}
-
-// namedRecipient is the name behind "email", "to" and the like.
-func namedRecipient(said string) string {
-	ws := strings.Fields(said)
-	for i := 0; i+1 < len(ws); i++ {
-		lead := strings.ToLower(strings.Trim(ws[i], ",.:;"))
-		if !slices.Contains([]string{"email", "mail", "message", "text", "tell", "to", "ask", "write", "reply", "answer"}, lead) {
-			continue
-		}
-		n := strings.Trim(ws[i+1], ",.:;!?\"'()")
-		if r := []rune(n); len(r) > 1 && len(r) < 40 && strings.ToUpper(string(r[0])) == string(r[0]) && !notLetter(r[0]) && len(nameTokens(n)) > 0 {
-			return n
+	for _, to := range list {
+		if w := e.replyTo(a, d, to); w != "" {
+			return w
 		}
 	}
 	return ""
 }
 
-// domain is the part of an address's domain that somebody registers.
-func domain(address string) string {
-	_, host, _ := strings.Cut(fold(address), "@")
-	if d, err := publicsuffix.EffectiveTLDPlusOne(host); err == nil {
-		return d
-	}
-	return host
-}
-
-// hostOf is the host of a link, in small letters without "www.".
-func hostOf(link string) string {
-	if !strings.Contains(link, "://") {
-		link = "http://" + link
-	}
-	u, err := url.Parse(link)
-	if err != nil {
+func (e *Evidence) replyTo(a Action, d msg.Destination, to target) string {
+	if !to.odd && e.given.addresses[fold(to.address)] || d.Kind == "yours" {
 		return ""
 	}
-	return strings.TrimPrefix(strings.TrimSuffix(strings.ToLower(u.Hostname()), "."), "www.")
+	asked := !to.odd && e.repliesAsked()
+	switch d.Kind {
+	case "thread":
+		if a.ReplyAll && !to.odd {
+			return ""
+		}
+	case "reply_to":
+		sender := bare(d.Sender)
+		if domain(to.address) != domain(sender) {
+			return fmt.Sprintf("This reply goes to %s, the address that email asked replies to go to, not to the person who sent it (%s).", oneLine(to.address, 120), oneLine(sender, 120))
+		}
+		if asked && (fold(to.address) == fold(sender) || !everybodys(domain(sender))) {
+			return ""
+		}
+	case "sender":
+		if asked {
+			return ""
+		}
+	}
+	return e.recipient(to)
 }

@@ -2,7 +2,7 @@ package look
 
 import (
 	"encoding/json"
-	"strconv"
+	"regexp"
 	"strings"
 )
 
@@ -20,9 +20,21 @@ func Prompt(words []string, action string) (system, user string) {
 		"What the user said:\n" + string(said) + "\n\nThe action (quoted):\n" + string(quoted)
 }
 
-// Answer reads what the model said. It is usable only when every JSON object in it that has a match agrees.
+var verdicts = regexp.MustCompile(`(?i)"match"\s*:\s*(true|false)`)
+
+// Answer reads what the model said: its JSON object, whatever is around it. It is usable only when every match in the text agrees,
+// so that an action which brings an answer of its own makes none.
 func Answer(text string) (match bool, reason string, ok bool) {
-	text = text[:min(len(text), 16<<10)]
+	const most = 16 << 10 // bytes of an answer; a longer one is none
+	if len(text) > most {
+		return false, "", false
+	}
+	said := verdicts.FindAllStringSubmatch(text, -1)
+	for _, v := range said {
+		if !strings.EqualFold(v[1], said[0][1]) {
+			return false, "", false
+		}
+	}
 	for tries := 0; tries < 20; tries++ {
 		i := strings.IndexByte(text, '{')
 		if i < 0 {
@@ -51,6 +63,3 @@ func Answer(text string) (match bool, reason string, ok bool) {
 	}
 	return match, reason, ok
 }
-
-// trimNumber writes a number as people do.
-func trimNumber(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }

@@ -3,7 +3,6 @@ package look
 import (
 	"encoding/json"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 )
@@ -11,42 +10,87 @@ import (
 // facts are what texts name.
 type facts struct {
 	addresses map[string]bool
-	phones    map[string]bool
+	phones    map[string]bool // as they are written
+	national  map[string]bool // those without a country's code, without the first zero
+	tails     map[string]bool // all, and without their first one to three digits
 	amounts   map[int64]bool
 	hosts     map[string]bool
+	links     map[string]bool
 }
 
-// read takes what a text names. In the person's own words every number can be an amount.
-func (f *facts) read(text string, own bool) {
-	for _, a := range emails(text) {
-		f.addresses[fold(a)] = true
-	}
-	for _, p := range phones(text) {
-		f.phones[p.digits] = true
-	}
+func newFacts() facts {
+	return facts{map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}, map[int64]bool{}, map[string]bool{}, map[string]bool{}}
+}
+
+// read takes what a text names. In the person's own words every number can be an amount, and addresses may be spoken.
+func (f *facts) read(raw string, own bool) {
+	text := plain(raw)
+	f.take(text)
 	for _, m := range money(text, own) {
 		f.amounts[m.hundredths] = true
 	}
-	for _, h := range links(text) {
-		f.hosts[h] = true
+	if !own {
+		f.record(text)
+		return
+	}
+	for _, m := range spelled(text, true) {
+		f.amounts[m.hundredths] = true
+	}
+	if u, ok := unmasked(text); ok {
+		f.take(u)
 	}
 }
 
-// phone: the number was given, with or without its country's code.
-func (f *facts) phone(digits string) bool {
-	if f.phones[digits] {
+func (f *facts) take(text string) {
+	for _, a := range emails(text) {
+		f.addresses[fold(a)] = true
+	}
+	for _, p := range phones(text, 3) {
+		f.takePhone(p)
+	}
+	for _, l := range links(text) {
+		f.hosts[l.host], f.links[l.whole] = true, true
+	}
+	domains(text, func(h string, _ bool) { f.hosts[h] = true })
+}
+
+// record takes the amounts of a record that have no sign, by the names of its fields.
+func (f *facts) record(text string) {
+	if v, ok := asJSON(text); ok {
+		o := &outgoing{record: true}
+		o.walk("", 0, v, 0)
+		for _, m := range o.amounts {
+			f.amounts[m.hundredths] = true
+		}
+	}
+}
+
+const likeEnough = 8 // digits that two spellings of a phone number have in common
+
+func (f *facts) takePhone(p number) {
+	known := f.phones[p.digits]
+	f.phones[p.digits] = true
+	if !p.international {
+		if n := strings.TrimLeft(p.digits, "0"); len(n) >= likeEnough {
+			f.national[n] = true
+		}
+	}
+	for k := 0; !known && k <= 3 && len(p.digits)-k >= likeEnough; k++ {
+		f.tails[p.digits[k:]] = true
+	}
+}
+
+// phone: the number was given, with or without its country's code. Two that both have one must be the same.
+func (f *facts) phone(n number) bool {
+	if f.phones[n.digits] {
 		return true
 	}
-	for p := range f.phones {
-		short, long := p, digits
-		if len(short) > len(long) {
-			short, long = long, short
-		}
-		if short = strings.TrimLeft(short, "0"); len(short) >= 8 && strings.HasSuffix(long, short) && len(long)-len(short) <= 3 {
+	for k := 0; k <= 3 && k < len(n.digits); k++ {
+		if f.national[n.digits[k:]] {
 			return true
 		}
 	}
-	return false
+	return !n.international && f.tails[strings.TrimLeft(n.digits, "0")]
 }
 
 // place is where outside content names an address.
@@ -58,13 +102,16 @@ type place struct {
 }
 
 func (p place) String() string {
+	from := oneLine(p.email, 120) + " (" + oneLine(p.source, 80) + ")"
 	switch {
 	case p.email == "":
 		return oneLine(p.source, 80)
 	case p.line != "":
-		return "the " + p.line + " line of an email from " + oneLine(p.email, 120) + " (" + oneLine(p.source, 80) + ")"
+		return "the " + p.line + " line of an email from " + from
+	case p.sender:
+		return "an email from " + from
 	}
-	return "the text of an email from " + oneLine(p.email, 120) + " (" + oneLine(p.source, 80) + ")"
+	return "the text of an email from " + from
 }
 
 // see remembers where an address was named. A place that is not the sender's counts before one that is, whatever comes first.
@@ -75,26 +122,67 @@ func (e *Evidence) see(address string, p place) {
 	}
 }
 
-func (e *Evidence) seeText(text string, p place) {
-	for _, a := range emails(text) {
-		e.see(a, p)
-	}
-	for _, h := range links(text) {
-		if e.hosts[h] == "" {
-			e.hosts[h] = oneLine(p.source, 80)
-		}
+func (e *Evidence) seeText(raw string, p place) {
+	text := plain(raw)
+	e.seeAddresses(text, p)
+	e.seeLinks(text, p)
+	if u, ok := unmasked(text); ok {
+		e.seeAddresses(u, p)
+		e.seeLinks(u, p)
 	}
 }
 
-// readOutside reads a result as JSON, where messages have senders; anything else is text, but for its "from" values.
-func readOutside(e *Evidence, o Outside) {
+func (e *Evidence) seeAddresses(text string, p place) {
+	for _, a := range emails(text) {
+		e.see(a, p)
+	}
+}
+
+func (e *Evidence) seeLinks(text string, p place) {
+	from := ""
+	source := func() string {
+		if from == "" {
+			from = oneLine(p.source, 80)
+		}
+		return from
+	}
+	for _, l := range links(text) {
+		if e.hosts[l.host] == "" {
+			e.hosts[l.host] = source()
+		}
+		if l.whole != l.host && e.links[l.whole] == "" {
+			e.links[l.whole] = source()
+		}
+	}
+	domains(text, func(h string, mail bool) {
+		if p.line == "" { // a header line's domain is that of people who get such mail
+			e.domains[h] = true
+		}
+		if !mail && e.hosts[h] == "" {
+			e.hosts[h] = source()
+		}
+	})
+}
+
+// readOutside reads a result as JSON, where messages have senders; anything else is text, but for the "from" values of a result
+// of JSON that was cut.
+func (e *Evidence) readOutside(o Outside) {
 	var v any
 	if json.Unmarshal([]byte(o.Text), &v) == nil {
 		switch v.(type) {
 		case map[string]any, []any:
 			e.walk(v, place{source: o.App}, 0)
+			for _, a := range emails(o.Text) { // what a decoder drops: a key that stands twice
+				if _, ok := e.places[fold(a)]; !ok {
+					e.see(a, place{source: o.App})
+				}
+			}
 			return
 		}
+	}
+	if s := strings.TrimSpace(o.Text); s == "" || s[0] != '{' && s[0] != '[' { // a page can write "from" too
+		e.seeText(o.Text, place{source: o.App})
+		return
 	}
 	rest := []byte(o.Text) // without the "from" values
 	for at := 0; ; {
@@ -107,11 +195,11 @@ func readOutside(e *Evidence, o Outside) {
 		if !ok {
 			continue
 		}
-		for _, a := range emails(o.Text[start:end]) {
-			e.see(a, place{source: o.App, sender: true})
-		}
-		for k := start; k < end; k++ {
-			rest[k] = ' '
+		if list := mailboxes(o.Text[start:end]); len(list) == 1 && !list[0].odd {
+			e.see(list[0].address, place{source: o.App, email: o.Text[start:end], sender: true})
+			for k := start; k < end; k++ {
+				rest[k] = ' '
+			}
 		}
 		at = end
 	}
@@ -130,13 +218,9 @@ func quoted(s string, at int) (start, end int, ok bool) {
 	return at + 1, at + 1 + n, n >= 0
 }
 
-const deepest = 200 // levels of JSON that are read; what is deeper is text
-
 func (e *Evidence) walk(v any, p place, depth int) {
 	if depth > deepest {
-		b, _ := json.Marshal(v)
-		e.seeText(string(b), p)
-		return
+		return // no decoder gives as much
 	}
 	switch v := v.(type) {
 	case string:
@@ -165,9 +249,7 @@ func (e *Evidence) walkObject(v map[string]any, p place, depth int) {
 		e.seeText(k, p)
 		switch {
 		case isMessage && slices.Contains(fromKeys, low):
-			for _, a := range emails(text(v[k])) {
-				e.see(a, place{source: p.source, email: from, sender: true})
-			}
+			e.seeSender(v[k], p, depth)
 		case isMessage && headerKeys[low] != "":
 			e.walk(v[k], place{source: p.source, email: from, line: headerKeys[low]}, depth+1)
 		default:
@@ -176,104 +258,67 @@ func (e *Evidence) walkObject(v map[string]any, p place, depth int) {
 	}
 }
 
+// seeSender takes a sender's address. Whatever else stands there, as a name that is an address, is text.
+func (e *Evidence) seeSender(v any, p place, depth int) {
+	_, own := senderOf(v)
+	for _, t := range own {
+		if !t.odd {
+			e.see(t.address, place{source: p.source, email: p.email, sender: true})
+		}
+	}
+	if s, ok := v.(string); ok {
+		for _, a := range emails(plain(s)) {
+			if !slices.ContainsFunc(own, func(t target) bool { return fold(t.address) == fold(a) }) {
+				e.see(a, p)
+			}
+		}
+		return
+	}
+	if m, ok := v.(map[string]any); ok {
+		for _, k := range slices.Sorted(maps.Keys(m)) {
+			if low := strings.ToLower(k); low != "email" && low != "address" {
+				e.walk(m[k], p, depth+1)
+			}
+		}
+	}
+}
+
 // message: an item with a sender's address and something a message has.
 func message(v map[string]any) (from string, ok bool) {
 	has := false
-	for k, x := range v {
+	for _, k := range slices.Sorted(maps.Keys(v)) {
 		low := strings.ToLower(k)
-		if slices.Contains(fromKeys, low) && len(emails(text(x))) > 0 && (from == "" || low == "from") {
-			from = strings.TrimSpace(text(x))
+		if slices.Contains(fromKeys, low) && (from == "" || low == "from") {
+			if label, own := senderOf(v[k]); len(own) > 0 {
+				from = label
+			}
 		}
 		has = has || slices.Contains([]string{"subject", "body", "snippet", "to"}, low)
 	}
 	return from, has && from != ""
 }
 
-// text is a value's text: of an object that names a sender, its name and address.
-func text(v any) string {
+// senderOf is a sender as people read it, and the addresses that are theirs.
+func senderOf(v any) (label string, own []target) {
 	switch v := v.(type) {
 	case string:
-		return v
+		return strings.TrimSpace(v), mailboxes(v)
 	case map[string]any:
-		var parts []string
-		for _, k := range []string{"name", "email", "address"} {
-			if s, ok := v[k].(string); ok {
-				parts = append(parts, s)
+		for _, k := range []string{"email", "address"} {
+			if s, _ := v[k].(string); s != "" {
+				own = append(own, mailboxes(s)...)
+				label = s
 			}
 		}
-		return strings.Join(parts, " ")
-	case []any:
-		var parts []string
-		for _, x := range v {
-			parts = append(parts, text(x))
-		}
-		return strings.Join(parts, ", ")
-	}
-	return ""
-}
-
-// outgoing is what a call sends where.
-type outgoing struct {
-	addresses []string
-	phones    []number
-	amounts   []number
-	hosts     []string
-}
-
-var recipientKeys = strings.Fields(`to cc bcc recipient recipients recipient_email recipient_emails to_email to_emails to_address to_addresses email emails email_address email_addresses attendee attendees guest guests invitee invitees
-	participant participants member members send_to forward_to reply_to user_email cc_email cc_emails bcc_email bcc_emails`)
-
-var phoneKeys = strings.Fields(`phone phones phone_number phone_numbers mobile to_number number to recipient recipients msisdn tel whatsapp`)
-
-var amountKeys = strings.Fields(`amount amounts price total cost sum fee budget payment bid offer tip donation`)
-
-// sentBy reads a call's arguments, nested ones too.
-func sentBy(args map[string]any) *outgoing {
-	o := &outgoing{}
-	o.walk("", args, 0)
-	return o
-}
-
-func (o *outgoing) walk(key string, v any, depth int) {
-	if depth > deepest {
-		return // the schema's check refuses such arguments before
-	}
-	switch v := v.(type) {
-	case map[string]any:
-		for _, k := range slices.Sorted(maps.Keys(v)) {
-			under := keyOf(k)
-			if slices.Contains(recipientKeys, key) && !slices.Contains([]string{"body", "text", "message"}, under) {
-				under = key // {"to": [{"email": ...}]}
-			}
-			o.walk(under, v[k], depth+1)
+		if name, _ := v["name"].(string); name != "" && label != "" {
+			label = name + " <" + label + ">"
 		}
 	case []any:
 		for _, x := range v {
-			o.walk(key, x, depth+1)
+			if s, more := senderOf(x); len(more) > 0 {
+				label, own = strings.TrimPrefix(label+", "+s, ", "), append(own, more...)
+			}
 		}
-	case float64:
-		if slices.Contains(amountKeys, key) {
-			o.amounts = append(o.amounts, number{text: trimNumber(v), hundredths: int64(math.Round(math.Max(-1e16, math.Min(v, 1e16)) * 100))})
-		}
-	case string:
-		o.text(key, v)
 	}
-}
-
-func (o *outgoing) text(key, v string) {
-	found := emails(v)
-	whole := len(found) > 0 && len(found[0]) == len(strings.Trim(strings.TrimSpace(v), "<>")) && key != "from" && key != "sender"
-	if slices.Contains(recipientKeys, key) || whole {
-		o.addresses = append(o.addresses, found...)
-	}
-	if slices.Contains(phoneKeys, key) && len(found) == 0 {
-		o.phones = append(o.phones, phones(v)...)
-	}
-	o.amounts = append(o.amounts, money(v, slices.Contains(amountKeys, key))...)
-	o.hosts = append(o.hosts, links(v)...)
-}
-
-func keyOf(k string) string {
-	k = strings.ToLower(strings.NewReplacer("-", "_", " ", "_").Replace(k))
-	return strings.Trim(k, "_")
+	return label, own
 }
