@@ -70,12 +70,16 @@ func Kind(name string, risk msg.Risk) string {
 	return Message
 }
 
+// isTrash: the name moves something to the trash. What deletes from the trash, empties or lists it does not.
 func isTrash(ws []string) bool {
-	if has(ws, []string{"untrash", "empty", "restore"}) {
+	if has(ws, []string{"untrash", "empty", "restore", "list", "get", "search", "clear", "from"}) {
 		return false
 	}
 	for i, w := range ws {
-		if w == "trash" || w == "recycle" || w == "soft" && i+1 < len(ws) && ws[i+1] == "delete" {
+		switch {
+		case w == "soft" && i+1 < len(ws) && slices.Contains(deleteVerbs, ws[i+1]):
+			return true
+		case (w == "trash" || w == "recycle") && (!has(ws, deleteVerbs) || i > 0 && ws[i-1] == "to"):
 			return true
 		}
 	}
@@ -144,23 +148,49 @@ func objects(ws, verbs []string) []string {
 	return list
 }
 
-// takes says whether a schema knows every argument of the call, and needs no other.
+// takes says whether a schema knows every argument of the call, each of the kind it is, and needs no other.
 func takes(schema json.RawMessage, args map[string]any) bool {
 	var s struct {
-		Properties map[string]json.RawMessage `json:"properties"`
-		Required   []string                   `json:"required"`
+		Properties map[string]struct {
+			Type any `json:"type"`
+		} `json:"properties"`
+		Required []string `json:"required"`
 	}
 	if json.Unmarshal(schema, &s) != nil {
 		return false
 	}
-	for k := range args {
-		if _, ok := s.Properties[k]; !ok {
+	for k, v := range args {
+		if p, ok := s.Properties[k]; !ok || !fits(p.Type, v) {
 			return false
 		}
 	}
 	for _, r := range s.Required {
 		if _, ok := args[r]; !ok {
 			return false
+		}
+	}
+	return true
+}
+
+// fits says whether a value is of a JSON Schema type, a name or a list of names; another kind of type is not judged.
+func fits(kind, v any) bool {
+	switch kind := kind.(type) {
+	case []any:
+		return len(kind) == 0 || slices.ContainsFunc(kind, func(k any) bool { return fits(k, v) })
+	case string:
+		switch v.(type) {
+		case nil:
+			return kind == "null"
+		case string:
+			return kind == "string"
+		case bool:
+			return kind == "boolean"
+		case float64:
+			return kind == "number" || kind == "integer"
+		case []any:
+			return kind == "array"
+		case map[string]any:
+			return kind == "object"
 		}
 	}
 	return true

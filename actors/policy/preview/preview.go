@@ -5,7 +5,9 @@ package preview
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -45,11 +47,11 @@ func Of(name, plain, app string, risk msg.Risk, label string, args map[string]an
 	if kind == "" {
 		return nil
 	}
-	p := &msg.ActionPreview{Kind: kind, Title: titles[kind], Fields: fields(kind, args, destinations)}
+	flat := flatten(args)
+	p := &msg.ActionPreview{Kind: kind, Title: titles[kind], Fields: fields(kind, flat, destinations), Body: body(flat)}
 	if p.Title == "" {
 		p.Title = line(plain, maxValue)
 	}
-	p.Body = body(args)
 	if len(p.Fields) == 0 && p.Body == "" {
 		return nil
 	}
@@ -63,129 +65,264 @@ func firstSlug(args map[string]any) (slug string, inner map[string]any, ok bool)
 		at, _ = list[0].(map[string]any)
 	}
 	for _, k := range []string{"tool_slug", "action_slug", "slug"} {
-		if s, _ := at[k].(string); s != "" {
-			inner, isObject := at["arguments"].(map[string]any)
-			return strings.ToLower(s), inner, isObject
+		s, _ := at[k].(string)
+		if s == "" {
+			continue
 		}
+		if text, isText := at["arguments"].(string); isText {
+			ok = json.Unmarshal([]byte(text), &inner) == nil && inner != nil
+		} else {
+			inner, ok = at["arguments"].(map[string]any)
+		}
+		return strings.ToLower(s), inner, ok
 	}
 	return "", nil, false
 }
 
-// labels are the arguments that a person reads as a line, in the order in which they are shown.
+// labels are the arguments that a person reads as a line, in the order in which they are shown. Of who it goes to all are shown;
+// of the others the first that there is.
 var labels = []struct {
 	label string
 	keys  []string
 }{
-	{"To", []string{"to", "recipient", "recipients", "recipient_email", "to_email", "to_emails", "to_addresses", "email", "emails", "phone", "phone_number", "attendees", "guests", "invitees"}},
-	{"Cc", []string{"cc", "cc_emails"}},
-	{"Bcc", []string{"bcc", "bcc_emails"}},
-	{"Where", []string{"channel", "channel_id", "chat", "chat_id", "room", "thread", "thread_ts", "repo", "repository", "subreddit", "server", "guild", "conversation"}},
-	{"Subject", []string{"subject", "title", "summary"}},
-	{"Files", []string{"files", "attachments", "file", "attachment"}},
-	{"Amount", []string{"amount", "price", "total", "cost", "sum"}},
-	{"Item", []string{"item", "product", "id", "message_id", "email_id", "note_id", "file_id", "event_id", "page_id", "name", "path", "door"}},
+	{"To", strings.Fields("to recipient recipients recipient_email recipient_emails to_email to_emails to_address to_addresses to_recipients send_to email emails email_address email_addresses phone phones phone_number phone_numbers to_number attendees guests invitees participants")},
+	{"Cc", strings.Fields("cc cc_email cc_emails cc_address cc_addresses cc_recipients")},
+	{"Bcc", strings.Fields("bcc bcc_email bcc_emails bcc_address bcc_addresses bcc_recipients")},
+	{"Where", strings.Fields("channel channel_id chat chat_id room thread thread_ts repo repository subreddit server guild conversation")},
+	{"Subject", strings.Fields("subject title summary")},
+	{"Files", strings.Fields("files attachments file attachment")},
+	{"Amount", strings.Fields("amount price total cost sum")},
+	{"Item", strings.Fields("item product id message_id email_id note_id file_id event_id page_id name path door")},
 }
 
 // onlyFor says for which kinds a line is read; a line that is not listed is read for all.
 var onlyFor = map[string][]string{"Item": {Delete, Trash, Purchase, Action}}
 
-func fields(kind string, args map[string]any, destinations []msg.Destination) []msg.PreviewField {
+func fields(kind string, args values, destinations []msg.Destination) []msg.PreviewField {
 	list := []msg.PreviewField{}
-	if to := addresses(destinations); to != "" {
-		list = append(list, msg.PreviewField{Label: "To", Value: to})
-	}
 	for _, l := range labels {
-		if kinds, limited := onlyFor[l.label]; limited && !slices.Contains(kinds, kind) || l.label == "To" && len(list) > 0 {
+		if kinds, limited := onlyFor[l.label]; limited && !slices.Contains(kinds, kind) {
 			continue
 		}
-		for _, k := range l.keys {
-			v := line(plainValue(value(args, k)), maxValue)
-			if v == "" {
-				continue
+		v := ""
+		switch {
+		case l.label == "To" && len(destinations) > 0:
+			var all []string
+			for _, d := range destinations {
+				all = append(all, d.Address)
 			}
-			label := l.label
-			if label == "Subject" && kind == Post {
-				label = "Title"
+			v = people(all)
+		case l.label == "To" || l.label == "Cc" || l.label == "Bcc":
+			v = people(args.all(l.keys))
+		default:
+			v = line(args.first(l.keys), maxValue)
+		}
+		if v == "" {
+			continue
+		}
+		if l.label == "Amount" {
+			if c := line(args.first([]string{"currency", "currency_code"}), 10); c != "" && !strings.Contains(strings.ToUpper(v), strings.ToUpper(c)) {
+				v = line(v+" "+c, maxValue)
 			}
-			list = append(list, msg.PreviewField{Label: label, Value: v})
-			break
+		}
+		label := l.label
+		if label == "Subject" && kind == Post {
+			label = "Title"
+		}
+		list = append(list, msg.PreviewField{Label: label, Value: v})
+	}
+	return list
+}
+
+// people writes who it goes to, each once; of more than fit it says how many.
+func people(all []string) string {
+	var shown []string
+	length, seen := 0, map[string]bool{}
+	more := 0
+	for _, a := range all {
+		a = line(a, maxValue)
+		if a == "" || seen[a] {
+			continue
+		}
+		seen[a] = true
+		if length += utf8.RuneCountInString(a) + 2; length > maxValue-20 && len(shown) > 0 {
+			more++
+			continue
+		}
+		shown = append(shown, a)
+	}
+	if more > 0 {
+		return line(strings.Join(shown, ", "), maxValue-20) + fmt.Sprintf(" and %d more", more)
+	}
+	return line(strings.Join(shown, ", "), maxValue)
+}
+
+// values are a call's arguments by their names in small letters with _ between words, those inside a message or the like too.
+type values map[string][]any
+
+// around hold what is sent.
+var around = strings.Fields("message messages email mail input params parameters data payload draft body content item options event post arguments request")
+
+func flatten(args map[string]any) values {
+	v := values{}
+	v.add(args, 0)
+	return v
+}
+
+func (v values) add(args map[string]any, depth int) {
+	keys := slices.Sorted(maps.Keys(args)) // so that the same call is always shown in the same way
+	for _, k := range keys {
+		name := strings.Join(words(k), "_")
+		if depth < 5 && slices.Contains(around, name) && v.inside(name, args[k], depth) {
+			continue
+		}
+		v[name] = append(v[name], args[k])
+	}
+}
+
+// inside takes what an object, or each of a list of them, holds; false when it is no object, or a person.
+func (v values) inside(name string, x any, depth int) bool {
+	list, isList := x.([]any)
+	if !isList {
+		list = []any{x}
+	}
+	for _, x := range list {
+		m, isObject := x.(map[string]any)
+		if !isObject || name == "email" && firstOf(m, contacts) != "" {
+			return false
+		}
+	}
+	for _, x := range list {
+		v.add(x.(map[string]any), depth+1)
+	}
+	return len(list) > 0
+}
+
+// all gives the single values under the names.
+func (v values) all(keys []string) (list []string) {
+	for _, k := range keys {
+		for _, x := range v[k] {
+			list = append(list, each(x, 0)...)
 		}
 	}
 	return list
 }
 
-func addresses(ds []msg.Destination) string {
-	var all []string
-	for _, d := range ds {
-		if !slices.Contains(all, d.Address) {
-			all = append(all, d.Address)
-		}
-	}
-	return line(strings.Join(all, ", "), maxValue)
-}
-
-// value finds an argument whatever the case of its name.
-func value(args map[string]any, key string) any {
-	if v, ok := args[key]; ok {
-		return v
-	}
-	for k, v := range args {
-		if strings.EqualFold(strings.ReplaceAll(k, "-", "_"), key) {
-			return v
-		}
-	}
-	return nil
-}
-
-// plainValue is a value as people write it: lists by commas, addresses out of objects that hold one.
-func plainValue(v any) string {
-	switch v := v.(type) {
-	case nil:
-		return ""
-	case string:
-		return v
-	case []any:
-		var parts []string
-		for _, x := range v {
-			if s := plainValue(x); s != "" {
-				parts = append(parts, s)
-			}
-		}
-		return strings.Join(parts, ", ")
-	case map[string]any:
-		for _, k := range []string{"email", "address", "name", "id"} {
-			if s, _ := v[k].(string); s != "" {
+func (v values) first(keys []string) string {
+	for _, k := range keys {
+		for _, x := range v[k] {
+			if s := plainValue(x); strings.TrimSpace(s) != "" {
 				return s
 			}
 		}
-	case float64:
-		return strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.4f", v), "0"), ".")
-	}
-	b, err := json.Marshal(v)
-	if err != nil {
-		return ""
-	}
-	return string(b)
-}
-
-var bodies = []string{"body", "message", "text", "content", "message_body", "markdown_text", "caption", "comment", "note", "html", "description"}
-
-// body is the text that is sent, with its line breaks and without marks that hide or turn anything.
-func body(args map[string]any) string {
-	for _, k := range bodies {
-		s, ok := value(args, k).(string)
-		if !ok || strings.TrimSpace(s) == "" {
-			continue
-		}
-		s = strings.Map(func(r rune) rune {
-			if r == '\n' || r == '\t' {
-				return r
-			}
-			return shown(r)
-		}, strings.ToValidUTF8(s, "\uFFFD"))
-		return clip(strings.TrimSpace(s), maxBody)
 	}
 	return ""
+}
+
+func each(v any, depth int) []string {
+	list, isList := v.([]any)
+	if !isList || depth > 3 {
+		return []string{plainValue(v)}
+	}
+	var all []string
+	for _, x := range list {
+		all = append(all, each(x, depth+1)...)
+	}
+	return all
+}
+
+var contacts = []string{"email", "address", "email_address", "emailAddress", "phone"}
+
+// firstOf is the first text under one of the keys, also one level deeper.
+func firstOf(m map[string]any, keys []string) string {
+	for _, k := range keys {
+		switch x := m[k].(type) {
+		case string:
+			if x != "" {
+				return x
+			}
+		case map[string]any:
+			if s, _ := x["address"].(string); s != "" {
+				return s
+			}
+		}
+	}
+	return ""
+}
+
+const longest = 4 * maxBody // bytes of a value that are written, so that its depth costs nothing
+
+// plainValue is a value as people write it: lists by commas, addresses and names out of objects that hold one.
+func plainValue(v any) string {
+	if s, ok := v.(string); ok {
+		return s
+	}
+	var b strings.Builder
+	writeValue(&b, v)
+	return b.String()
+}
+
+func writeValue(b *strings.Builder, v any) {
+	switch v := v.(type) {
+	case nil:
+		return
+	case string:
+		b.WriteString(v)
+		return
+	case []any:
+		for _, x := range v {
+			if b.Len() > longest {
+				return
+			}
+			if s, ok := x.(string); x == nil || ok && s == "" {
+				continue
+			}
+			if b.Len() > 0 && !strings.HasSuffix(b.String(), ", ") {
+				b.WriteString(", ")
+			}
+			writeValue(b, x)
+		}
+		return
+	case map[string]any:
+		if s := firstOf(v, append(slices.Clone(contacts), "filename", "file_name", "name", "title", "path", "url", "id")); s != "" {
+			b.WriteString(s)
+			return
+		}
+	case float64:
+		b.WriteString(strings.TrimSuffix(strings.TrimRight(strconv.FormatFloat(v, 'f', 4, 64), "0"), "."))
+		return
+	}
+	if j, err := json.Marshal(v); err == nil {
+		b.Write(j)
+	}
+}
+
+var bodies = strings.Fields("body message text content message_body email_body markdown_text caption comment note html html_body body_html description")
+
+// body is the text that is sent, with its line breaks and without marks that hide or turn anything. A call that brings two (plain
+// and HTML) shows both: which one its reader sees is not known.
+func body(args values) string {
+	var parts []string
+	for _, k := range bodies {
+		for _, x := range args[k] {
+			if s, ok := x.(string); ok {
+				if s = text(s); s != "" && !slices.Contains(parts, s) {
+					parts = append(parts, s)
+				}
+			}
+		}
+	}
+	return clip(strings.Join(parts, "\n\n"), maxBody)
+}
+
+// text is a text of several lines as it is shown.
+func text(s string) string {
+	return strings.TrimSpace(strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\t' {
+			return r
+		}
+		return shown(r)
+	}, strings.ToValidUTF8(s, "\uFFFD")))
 }
 
 // shown leaves out controls and marks that hide text or turn its direction.
@@ -222,14 +359,9 @@ func HandOff(name, plain, app string, p *msg.ActionPreview, args map[string]any)
 		h.Title = p.Title
 		return h
 	}
-	keys := make([]string, 0, len(args))
-	for k := range args {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	for _, k := range keys {
-		if v := clip(strings.TrimSpace(plainValue(args[k])), maxBody); v != "" {
-			h.Details = append(h.Details, msg.PreviewField{Label: k, Value: v})
+	for _, k := range slices.Sorted(maps.Keys(args)) {
+		if v := clip(text(plainValue(args[k])), maxBody); v != "" {
+			h.Details = append(h.Details, msg.PreviewField{Label: line(k, 120), Value: v})
 		}
 	}
 	return h

@@ -2,6 +2,7 @@ package preview
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"unicode"
@@ -19,6 +20,7 @@ func TestKind(t *testing.T) {
 		"slack_post_message": Message, "slack_reply_in_thread": Message, "discord_send_message": Message, "whatsapp_send_message": Message, "send": Message,
 		"social_post": Post, "blog_publish": Post, "github_comment": Post, "x_tweet": Post,
 		"notes_delete": Delete, "remove_file": Delete, "purge_cache": Delete, "gmail_trash": Trash, "note_soft_delete": Trash, "recycle_file": Trash,
+		"delete_note_from_trash": Delete, "move_to_trash": Trash, "purge_trash": Delete,
 		"gmail_restore": Action, "untrash_note": Action, "file_write": Action, "gcal_create_event": Action, "home_unlock": Action, "gmail_create_draft": Action, "empty_trash": Action,
 	} {
 		if got := Kind(name, msg.RiskWrite); got != want {
@@ -97,6 +99,16 @@ func TestPreview(t *testing.T) {
 		{"mcp_composio_MULTI_EXECUTE", msg.RiskSend, "", `{"tools":[{"tool_slug":"GMAIL_SEND_EMAIL","arguments":{"recipient_email":"x@y.example","subject":"S","body":"B"}},{"tool_slug":"X","arguments":{}}]}`,
 			"email, Email; To: x@y.example; Subject: S; | B"},
 		{"gmail_send", msg.RiskSend, "", `{"To":"a@x.example","Body":"big letters"}`, "email, Email; To: a@x.example; | big letters"},
+		{"gmail_send", msg.RiskSend, "", `{"to":"sam@x.example","recipients":["x@evil.example","sam@x.example"],"To":"y@evil.example","body":"hi"}`, "email, Email; To: y@evil.example, sam@x.example, x@evil.example; | hi"},
+		{"outlook_send_mail", msg.RiskSend, "", `{"message":{"subject":"S","body":{"contentType":"Text","content":"B"},"from":{"emailAddress":{"address":"me@x.example"}},"toRecipients":[{"emailAddress":{"address":"a@x.example","name":"Sam"}}],"ccRecipients":[{"emailAddress":{"address":"b@x.example"}}]}}`,
+			"email, Email; To: a@x.example; Cc: b@x.example; Subject: S; | B"},
+		{"mail_send", msg.RiskSend, "", `{"email":{"to":"a@x.example","body":"B","address":""}}`, "email, Email; To: a@x.example; | B"},
+		{"mail_send", msg.RiskSend, "", `{"messages":[{"to":"a@x.example","text":"1"},{"to":"b@x.example","text":"2"}]}`, "email, Email; To: a@x.example, b@x.example; | 1\n\n2"},
+		{"mail_send", msg.RiskSend, "", `{"to":"a@x.example","body":"Hello","html":"<p>Send money</p>"}`, "email, Email; To: a@x.example; | Hello\n\n<p>Send money</p>"},
+		{"mail_send", msg.RiskSend, "", `{"to":"a@x.example","body":"Hello","attachments":[{"filename":"a.pdf","content":"xx"},"b.pdf"]}`, "email, Email; To: a@x.example; Files: a.pdf, b.pdf; | Hello"},
+		{"shop_buy", msg.RiskSend, "Purchase", `{"item":"bread","amount":20.5,"currency":"EUR"}`, "purchase, Purchase; Amount: 20.5 EUR; Item: bread"},
+		{"shop_look", msg.RiskRead, "Purchase", `{"item":"bread"}`, "none"},
+		{"mcp_composio_MULTI_EXECUTE", msg.RiskSend, "", `{"tools":[{"tool_slug":"GMAIL_SEND_EMAIL","arguments":"{\"recipient_email\":\"x@y.example\",\"body\":\"B\"}"}]}`, "email, Email; To: x@y.example; | B"},
 		{"gmail_send", msg.RiskSend, "", `{"to":"a@x.example\u202egro.elpmaxe\nBcc: b@x.example","body":"one\u0000\u200btwo"}`, "email, Email; To: a@x.examplegro.elpmaxe Bcc: b@x.example; | onetwo"},
 	} {
 		plain := map[string]string{"home_unlock": "Unlock", "gcal_create_event": "Create event"}[c.name]
@@ -136,6 +148,11 @@ func TestTrashFor(t *testing.T) {
 		{"a missing argument", "delete_note", `{"id":"1"}`, []Sibling{sib("trash_note", `{"properties":{"id":{},"folder":{}},"required":["id","folder"]}`)}, ""},
 		{"an argument it does not know", "delete_note", `{"id":"1","all":true}`, []Sibling{sib("trash_note", id)}, ""},
 		{"already the trash", "trash_note", `{"id":"1"}`, []Sibling{sib("recycle_note", id)}, ""},
+		{"what deletes from the trash is worse", "delete_note", `{"id":"1"}`, []Sibling{sib("delete_note_from_trash", id), sib("trash_note", id)}, "trash_note"},
+		{"so is what is emptied", "delete_note", `{"id":"1"}`, []Sibling{sib("purge_trash_note", id), sib("list_trash_note", id)}, ""},
+		{"a move", "delete_note", `{"id":"1"}`, []Sibling{sib("move_note_to_trash", id)}, "move_note_to_trash"},
+		{"another kind of argument", "delete_note", `{"id":["1","2"]}`, []Sibling{sib("trash_note", `{"properties":{"id":{"type":"string"}},"required":["id"]}`)}, ""},
+		{"the same kind of argument", "delete_note", `{"id":["1","2"]}`, []Sibling{sib("trash_note", `{"properties":{"id":{"type":["string","array"]}},"required":["id"]}`)}, "trash_note"},
 		{"no schema", "delete_note", `{"id":"1"}`, []Sibling{sib("trash_note", `x`)}, ""},
 		{"emptying the trash is not moving to it", "delete_trash", `{}`, []Sibling{sib("empty_trash", `{}`)}, ""},
 	} {
@@ -160,6 +177,10 @@ func TestHandOff(t *testing.T) {
 	}
 	if !strings.HasPrefix(h.Message, `NOT DONE by Sentient: "Run" in Code is set to "Hand it to me", so Sentient did not do it.`) {
 		t.Error(h.Message)
+	}
+	h = HandOff("code_run", "Ru\u202en", "Code", nil, map[string]any{"co\nde": "a\u200bb\x00\nc"})
+	if h.Title != "Run" || len(h.Details) != 1 || h.Details[0] != (msg.PreviewField{Label: "co de", Value: "ab\nc"}) {
+		t.Errorf("%+v", h)
 	}
 	p := &msg.ActionPreview{Title: "Email"}
 	if h := HandOff("mail_send", "Send", "Mail", p, map[string]any{"to": "x"}); h.Title != "Email" || h.Details != nil || h.Preview != p {
@@ -213,5 +234,58 @@ func TestAnyArguments(t *testing.T) {
 				t.Fatalf("%+v", f)
 			}
 		}
+	})
+}
+
+// More people than fit are counted, not left out in silence.
+func TestManyRecipients(t *testing.T) {
+	var all []any
+	for i := range 200 {
+		all = append(all, fmt.Sprintf("person%d@example.com", i))
+	}
+	p := Of("mail_send", "Send", "Mail", msg.RiskSend, "", map[string]any{"to": all}, nil)
+	shown := strings.Count(p.Fields[0].Value, "@")
+	if !strings.HasSuffix(p.Fields[0].Value, fmt.Sprintf(" and %d more", 200-shown)) || utf8.RuneCountInString(p.Fields[0].Value) > maxValue {
+		t.Errorf("%d shown: %s", shown, p.Fields[0].Value)
+	}
+}
+
+// The same call is always shown in the same way, and its depth costs nothing.
+func TestSteady(t *testing.T) {
+	m := args(t, `{"To":"a@x.example","to":"b@x.example","TO":"c@x.example","Body":"1","body":"2"}`)
+	first := show(Of("mail_send", "", "", msg.RiskSend, "", m, nil))
+	for range 50 {
+		if got := show(Of("mail_send", "", "", msg.RiskSend, "", m, nil)); got != first {
+			t.Fatalf("%s, then %s", first, got)
+		}
+	}
+	var deep any = "x"
+	for range 100_000 {
+		deep = []any{"a", deep}
+	}
+	if p := Of("mail_send", "", "", msg.RiskSend, "", map[string]any{"to": deep, "subject": deep, "files": deep}, nil); p == nil {
+		t.Error("nothing is shown")
+	}
+}
+
+func FuzzPreview(f *testing.F) {
+	f.Add("gmail_send", `{"to":"a@b.c","message":{"body":{"content":"x"}}}`, `{"properties":{"to":{"type":["string"]}},"required":["to"]}`)
+	f.Add("MULTI_EXECUTE", `{"tools":[{"tool_slug":"X","arguments":"{}"}]}`, `{"properties":{"a":{"type":1}}}`)
+	f.Add("soft_delete_note", `{"messages":[[],{}],"email":{"email":{"address":"x"}}}`, `{`)
+	f.Fuzz(func(t *testing.T, name, call, schema string) {
+		var m map[string]any
+		if json.Unmarshal([]byte(call), &m) != nil {
+			m = map[string]any{"to": call, "body": call}
+		}
+		for risk := msg.RiskRead; risk <= msg.RiskExec; risk++ {
+			p := Of(name, name, name, risk, schema, m, []msg.Destination{{Address: call}})
+			if HandOff(name, name, name, p, m); Waits(name, risk, false, "Purchase") {
+				t.Fatal("a purchase waits")
+			}
+		}
+		if s, ok := TrashFor(name, m, []Sibling{{Name: name + "_trash", Parameters: json.RawMessage(schema), Hidden: true}}); ok {
+			t.Fatalf("%s is hidden", s)
+		}
+		WayBack(name, []Sibling{{Name: "restore_" + name, Parameters: json.RawMessage(schema)}}, m)
 	})
 }
