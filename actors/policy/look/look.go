@@ -108,28 +108,32 @@ func Check(a Action, e *Evidence) string {
 			return w
 		}
 	}
-	sent := sentBy(a.Args)
-	for _, to := range sent.addresses {
+	return e.sent(sentBy(a.Args))
+}
+
+// sent checks what a call's arguments name.
+func (e *Evidence) sent(o *outgoing) string {
+	for _, to := range o.addresses {
 		if w := e.recipient(to); w != "" {
 			return w
 		}
 	}
-	for _, p := range sent.phones {
+	for _, p := range o.phones {
 		if !e.given.phone(p) {
 			return fmt.Sprintf("%s %s, a number that you didn't give.", e.goesTo("message"), oneLine(p.text, 60))
 		}
 	}
-	for _, m := range sent.amounts {
+	for _, m := range o.amounts {
 		if !e.given.amounts[m.hundredths] {
 			return fmt.Sprintf("This includes %s, an amount that isn't in what you asked.", oneLine(m.text, 60))
 		}
 	}
-	for _, l := range sent.links {
+	for _, l := range o.links {
 		if w := e.link(l); w != "" {
 			return w
 		}
 	}
-	if sent.unread {
+	if o.unread {
 		return Unchecked
 	}
 	return ""

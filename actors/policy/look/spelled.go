@@ -2,72 +2,20 @@ package look
 
 import "strings"
 
-// numberWord is the value of a number's word: what it adds, or by how much it multiplies what stands before it.
+// units are the words of numbers that add up; those of hundreds and more multiply what stands before them.
+var units = map[string]int64{"one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10, "eleven": 11, "twelve": 12,
+	"thirteen": 13, "fourteen": 14, "fifteen": 15, "sixteen": 16, "seventeen": 17, "eighteen": 18, "nineteen": 19, "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50,
+	"sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90}
+
+// numberWord is what a word adds to a number, or by how much it multiplies it; both are 0 for any other word.
 func numberWord(w string) (add, times int64) {
-	switch w {
-	case "one":
-		return 1, 0
-	case "two":
-		return 2, 0
-	case "three":
-		return 3, 0
-	case "four":
-		return 4, 0
-	case "five":
-		return 5, 0
-	case "six":
-		return 6, 0
-	case "seven":
-		return 7, 0
-	case "eight":
-		return 8, 0
-	case "nine":
-		return 9, 0
-	case "ten":
-		return 10, 0
-	case "eleven":
-		return 11, 0
-	case "twelve":
-		return 12, 0
-	case "thirteen":
-		return 13, 0
-	case "fourteen":
-		return 14, 0
-	case "fifteen":
-		return 15, 0
-	case "sixteen":
-		return 16, 0
-	case "seventeen":
-		return 17, 0
-	case "eighteen":
-		return 18, 0
-	case "nineteen":
-		return 19, 0
-	case "twenty":
-		return 20, 0
-	case "thirty":
-		return 30, 0
-	case "forty":
-		return 40, 0
-	case "fifty":
-		return 50, 0
-	case "sixty":
-		return 60, 0
-	case "seventy":
-		return 70, 0
-	case "eighty":
-		return 80, 0
-	case "ninety":
-		return 90, 0
-	case "hundred":
+	if w == "hundred" {
 		return 0, 100
-	case "k", "m", "mn", "mio":
-		return 0, 0
 	}
-	if m := multiplier(w); m > 1 {
+	if m := multiplier(w); m > 1 && len(w) > 3 { // not the letters k and m
 		return 0, m
 	}
-	return 0, 0
+	return units[w], 0
 }
 
 // spelled finds amounts in English words ("five thousand dollars"); with all, also those without a currency.
