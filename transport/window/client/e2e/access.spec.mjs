@@ -95,7 +95,7 @@ test('axe finds nothing serious, dark and light', async t => {
     await page.locator(`html[data-theme=${theme}]`).waitFor()
     await page.evaluate(() => { location.hash = location.hash })
     await serious(page, 'chat, ' + theme)
-    for (const [name, ready] of [['Files', 'No files yet.'], ['Engine', 'Everything works.'], ['Settings', 'Which model does what']]) {
+    for (const [name, ready] of [['Files', 'No files yet.'], ['Engine', 'Everything works.'], ['Notifications', 'Nothing yet.'], ['Settings', 'Which model does what']]) {
       await page.getByRole('navigation', { name: 'Rooms' }).getByRole('link', { name }).click()
       await page.getByText(ready).first().waitFor()
       await serious(page, `${name}, ${theme}`)
@@ -108,8 +108,13 @@ test('axe finds nothing serious, dark and light', async t => {
       await page.getByText(ready).first().waitFor()
       await serious(page, `settings, ${where}, ${theme}`)
     }
+    await page.goto(page.url().split('#')[0] + '#/settings/roles')
+    await page.getByRole('combobox', { name: 'Small jobs' }).click()
+    await page.getByRole('option').first().waitFor()
+    await serious(page, 'picking a model, ' + theme)
+    await page.keyboard.press('Escape')
     await page.keyboard.press('Control+K')
-    await page.getByRole('listbox').waitFor()
+    await page.getByRole('dialog').getByRole('listbox').waitFor()
     await serious(page, 'commands, ' + theme)
     await page.keyboard.press('Escape')
     await page.getByRole('link', { name: 'Chats' }).click()
@@ -132,17 +137,22 @@ test('a narrow screen', async t => {
   w.model.next('A wide table:\n\n| a | b | c | d | e | f |\n|---|---|---|---|---|---|\n| long words here | long words here | long words here | long words here | long words here | x |\n\n```\n' + 'a very long line of code '.repeat(10) + '\n```\n\nAnd ' + 'averylongwordwithoutend'.repeat(12))
   await say(page, 'Show me ' + 'x'.repeat(200))
   await page.locator('.md td').first().waitFor()
-  const wide = () => page.evaluate(() => document.documentElement.scrollWidth > innerWidth || [...document.querySelectorAll('.slot, .compose, .view > header')].some(e => e.getBoundingClientRect().right > innerWidth + 1))
+  const wide = () => page.evaluate(() => document.documentElement.scrollWidth > innerWidth || [...document.querySelectorAll('.slot, .compose, .view > header, nav.rail *')].some(e => e.getBoundingClientRect().right > innerWidth + 1))
   assert.equal(await wide(), false, 'nothing sticks out')
   await picture(page, 'narrow')
   await page.getByRole('button', { name: 'Chats', exact: true }).tap()
   await page.locator('nav.list.open').waitFor()
   await page.locator('nav.list li a').first().tap()
   await eventually('the list to close', async () => (await page.locator('nav.list.open').count()) === 0)
-  for (const room of ['Files', 'Engine', 'Settings']) {
+  for (const room of ['Files', 'Notifications', 'Engine', 'Settings']) {
     await page.getByRole('navigation', { name: 'Rooms' }).getByRole('link', { name: room }).tap()
     await page.getByRole('heading', { name: room, exact: true }).waitFor()
     assert.equal(await wide(), false, room)
+  }
+  for (const part of ['roles', 'plans', 'cost', 'keys']) {
+    await page.goto(page.url().split('#')[0] + '#/settings/' + part)
+    await page.waitForTimeout(500)
+    assert.equal(await page.evaluate(() => document.querySelector('main.page').scrollWidth > innerWidth), false, part)
   }
   await serious(page, 'narrow settings')
 })

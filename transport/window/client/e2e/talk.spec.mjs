@@ -54,6 +54,11 @@ test('the guide needs no model', async t => {
   await box(page).press('Enter')
   await page.locator('details.tool').waitFor()
   await words(page).getByText(/It is \d/).waitFor()
+  await say(page, 'Show me an approval')
+  const ask = page.getByRole('region', { name: /asks for your permission/ })
+  await ask.waitFor()
+  await ask.getByRole('button', { name: 'Allow once' }).click()
+  await words(page).nth(1).waitFor()
 })
 
 test('Markdown, code, formulas, thinking and a tool card', async t => {

@@ -108,6 +108,7 @@ describe('cost', () => {
   it('is listed by model, role and source', () => {
     expect(modelLines([{ model: 'a/b', billing: 'paid', ...counted, cost_usd: 1, unpriced_calls: 0 }, { model: 'c/d', billing: 'local', ...counted, cost_usd: null, unpriced_calls: 0 }]).map(l => [l.name, l.tokens, l.cost])).toEqual([['a/b', '1 k', '$1.00'], ['c/d', '1 k', 'on this computer']])
     expect(roleLines([{ role: 'fast', ...counted, cost_usd: null }], r => r.toUpperCase())).toEqual([{ name: 'FAST', calls: '2', tokens: '1 k', cost: '' }])
+    expect(roleLines([{ role: 'a', ...counted, cost_usd: null, local_calls: 2 }, { role: 'b', ...counted, cost_usd: null, plan_calls: 2 }, { role: 'c', ...counted, cost_usd: null, unpriced_calls: 1 }], r => r).map(l => l.cost)).toEqual(['on this computer', 'on your plan', 'price not known'])
     expect(sourceLines([{ source: 'chat', ...counted, cost_usd: 0.5 }, { source: 'new', ...counted, cost_usd: null }]).map(l => [l.name, l.cost])).toEqual([['Chats', '$0.50'], ['new', '']])
   })
   it('says what was free', () => {

@@ -37,7 +37,7 @@ export function picks(k: Known, role: string): Pick[] {
       if (!usable) continue
       out.push(...p.suggested.filter(m => m.includes('/')).map(id => {
         const e = list.find(x => x.id === id)
-        return { id, where: p.label, hint: e ? hintOf(e) : 'suggested' }
+        return { id, where: p.label, hint: e ? hintOf(e) : p.id === 'demo' ? 'a script' : 'suggested' }
       }))
       out.push(...list.map(e => ({ id: e.id, where: p.label, hint: hintOf(e) })))
     }

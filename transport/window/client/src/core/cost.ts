@@ -1,7 +1,7 @@
 // What models cost, as Settings shows it.
 
 export interface ModelCost { model: string; billing: 'local' | 'plan' | 'paid'; calls: number; prompt_tokens: number; completion_tokens: number; cost_usd: number | null; unpriced_calls: number }
-export interface RoleCost { role: string; calls: number; prompt_tokens: number; completion_tokens: number; cost_usd: number | null }
+export interface RoleCost { role: string; calls: number; prompt_tokens: number; completion_tokens: number; cost_usd: number | null; unpriced_calls?: number; plan_calls?: number; local_calls?: number }
 export interface Period { key: string; label: string; cost_usd: number; calls: number; tokens: number; paid_calls: number; unpriced_calls: number; plan_calls: number; local_calls: number; by_model: ModelCost[]; by_role: RoleCost[]; claude_code_by_role?: { role: string; calls: number; prompt_tokens: number; completion_tokens: number }[] }
 export interface SourceCost { source: string; calls: number; prompt_tokens: number; completion_tokens: number; cost_usd: number | null }
 export interface Usage { by_day: Day[]; by_source: SourceCost[] }
@@ -47,7 +47,14 @@ export interface Line { name: string; calls: string; tokens: string; cost: strin
 const line = (name: string, r: { calls: number; prompt_tokens: number; completion_tokens: number }, cost: string): Line => ({ name, calls: String(r.calls), tokens: tokens(r.prompt_tokens + r.completion_tokens), cost })
 
 export const modelLines = (rows: readonly ModelCost[]): Line[] => rows.map(m => line(m.model, m, m.billing === 'paid' ? dollars(m.cost_usd) : BILLING[m.billing] ?? m.billing))
-export const roleLines = (rows: readonly RoleCost[], name: (role: string) => string): Line[] => rows.map(r => line(name(r.role), r, r.cost_usd === null ? '' : dollars(r.cost_usd)))
+export const roleLines = (rows: readonly RoleCost[], name: (role: string) => string): Line[] => rows.map(r => line(name(r.role), r, r.cost_usd === null ? unbilled(r) : dollars(r.cost_usd)))
+
+// unbilled says why there is no sum.
+function unbilled(r: RoleCost): string {
+  if (r.unpriced_calls) return dollars(null)
+  if (r.local_calls === r.calls) return BILLING.local!
+  return r.plan_calls === r.calls ? BILLING.plan! : ''
+}
 
 const SOURCES: Record<string, string> = { chat: 'Chats', task: 'Tasks', background: 'Upkeep in the background', api: 'Other apps', voice: 'Voice' }
 export const sourceLines = (rows: readonly SourceCost[]): Line[] => rows.map(r => line(SOURCES[r.source] ?? r.source, r, r.cost_usd === null ? '' : dollars(r.cost_usd)))

@@ -10,6 +10,7 @@ export class NoticeStore {
   state = $state.raw<Notices>(noNotices())
   known = $state(false) // the list was read at least once
   private reading = false
+  private again = false // something was heard while the list was read: what was read may be older
 
   constructor(private readonly app: App) {}
 
@@ -22,7 +23,8 @@ export class NoticeStore {
     const fresh = e.type === 'notification.new' && !this.state.list.some(n => n.id === e.data?.id)
     this.state = heard(this.state, e)
     if (fresh && !e.replay) this.tell(e.data as unknown as Notice)
-    if (this.state.stale) void this.load()
+    if (this.reading) this.again = true
+    else if (this.state.stale) void this.load()
   }
 
   // tell says that something came, where the list is not in sight.
@@ -32,22 +34,26 @@ export class NoticeStore {
   }
 
   async load(): Promise<void> {
-    if (this.reading) return
+    if (this.reading) {
+      this.again = true
+      return
+    }
     this.reading = true
+    this.again = false
     try {
       const r = await get<{ notifications: Notice[]; unread: number }>('/api/notifications')
       this.state = loaded(r.notifications, r.unread)
       this.known = true
     } catch { /* the next event or connection asks again */ }
     this.reading = false
+    if (this.again) await this.load()
   }
 
   // change asks the engine, which also tells every other window.
   private async change(method: string, address: string, event: ChatEvent): Promise<void> {
-    const r = await this.app.attempt(() => call<{ unread?: number }>(method, address))
-    if (!r) return
+    if (!(await this.app.attempt(() => call(method, address)))) return
     this.state = heard(this.state, event)
-    if (typeof r.unread === 'number') this.state = { ...this.state, unread: r.unread }
+    if (this.state.stale) await this.load()
   }
 
   read(n: Notice): Promise<void> { return n.read ? Promise.resolve() : this.change('POST', path('api/notifications', n.id, 'read'), { type: 'notification.read', data: { id: n.id } }) }
