@@ -23,11 +23,12 @@ import (
 	"sentient/storage/table"
 )
 
+const stream journal.Stream = "stop/main"
+
 const (
-	stream       journal.Stream = "stop/main"
-	tableMeta                   = "meta"
-	stateKey                    = "stop.state" // section 17
-	eventUpdated                = "stop.updated"
+	tableMeta    = "meta"
+	stateKey     = "stop.state" // section 17
+	eventUpdated = "stop.updated"
 )
 
 // Halter owns work that can wait or be open without a running job.
