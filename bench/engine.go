@@ -144,6 +144,20 @@ func (e *engine) said() string {
 	return string(bytes.Join(lines[max(0, len(lines)-5):], []byte(" | ")))
 }
 
+// logged is a duration that the engine has logged, by what stands before it.
+func (e *engine) logged(before string) (time.Duration, error) {
+	b, err := os.ReadFile(e.output)
+	if err != nil {
+		return 0, err
+	}
+	_, after, found := bytes.Cut(b, []byte(before))
+	if !found {
+		return 0, errors.New("the engine's log has no " + before)
+	}
+	word, _, _ := bytes.Cut(bytes.TrimSpace(after), []byte(" "))
+	return time.ParseDuration(string(word))
+}
+
 // kill is kill -9.
 func (e *engine) kill() {
 	_ = e.cmd.Process.Kill() // it may have ended already

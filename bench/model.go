@@ -20,7 +20,8 @@ import (
 type ModelOptions struct {
 	Tokens   int
 	Every    time.Duration
-	Children int // the first reply asks for the tool that starts this many programs; 0: it is like all others
+	Gone     func() // called when a client leaves in the middle of a reply; only of a model in this process
+	Children int    // the first reply asks for the tool that starts this many programs; 0: it is like all others
 }
 
 // Validate says what is wrong.
@@ -43,7 +44,7 @@ func (o ModelOptions) serve() (*llmtest.Server, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	s, err := llmtest.New(llmtest.Options{Forget: true, Load: &llmtest.Load{Tokens: o.Tokens, Every: o.Every, Stamp: true},
+	s, err := llmtest.New(llmtest.Options{Forget: true, Gone: o.Gone, Load: &llmtest.Load{Tokens: o.Tokens, Every: o.Every, Stamp: true},
 		Models: []llmtest.Model{{Name: "test", Context: 8192, Capabilities: []string{"completion", "tools"}},
 			{Name: "qwen3:8b", Context: 40960, Capabilities: []string{"completion", "tools"}}}})
 	if err == nil && o.Children > 0 {

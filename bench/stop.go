@@ -50,7 +50,11 @@ func (s Stop) Run(ctx context.Context) (Report, error) {
 	if err := s.Validate(); err != nil {
 		return Report{}, err
 	}
-	b, err := s.open(ctx, s.model())
+	var m measured
+	s.Env.Model = nil // in this process: it tells when its calls were cut
+	o := s.model()
+	o.Gone = m.gone
+	b, err := s.open(ctx, o)
 	if err != nil {
 		return Report{}, err
 	}
@@ -71,7 +75,7 @@ func (s Stop) Run(ctx context.Context) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	return r, s.measure(ctx, b, &r, children, talkers)
+	return r, s.measure(ctx, b, &r, &m, children, talkers)
 }
 
 // troubled starts the chat whose tool starts the programs, which is the model's first request, and waits until they run.
@@ -101,19 +105,48 @@ func (s *Stop) troubled(ctx context.Context, b *bed) (*socket, error) {
 // measured is what the clients saw.
 type measured struct {
 	mu     sync.Mutex
-	ends   Samples // from the request to the end of a reply
+	began  time.Time // of the stop
+	cuts   Samples   // from the request to the model seeing its client leave
+	ends   Samples   // from the request to the end of a reply read
 	failed int
 	first  string
 }
 
-func (s *Stop) measure(ctx context.Context, b *bed, r *Report, children *socket, talkers []talker) error {
-	var m measured
-	var began time.Time // of the stop; set before anything ends
+func (m *measured) gone() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.began.IsZero() {
+		m.cuts = append(m.cuts, time.Since(m.began))
+	}
+}
+
+func (m *measured) ended() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.ends = append(m.ends, time.Since(m.began))
+}
+
+func (m *measured) fail(err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.failed++; m.failed == 1 {
+		m.first = err.Error()
+	}
+}
+
+func (m *measured) begin() time.Time {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.began = time.Now()
+	return m.began
+}
+
+func (s *Stop) measure(ctx context.Context, b *bed, r *Report, m *measured, children *socket, talkers []talker) error {
 	var streaming, all sync.WaitGroup
 	for i, t := range talkers {
 		streaming.Add(1)
 		all.Go(func() {
-			s.stream(ctx, &m, t.(*socket), s.Spread*time.Duration(i)/time.Duration(len(talkers)), streaming.Done, &began)
+			s.stream(ctx, m, t.(*socket), s.Spread*time.Duration(i)/time.Duration(len(talkers)), streaming.Done)
 		})
 	}
 	s.Progress("stop: %d chats begin", len(talkers))
@@ -122,7 +155,7 @@ func (s *Stop) measure(ctx context.Context, b *bed, r *Report, children *socket,
 		return err
 	}
 	others := b.meter()
-	began = time.Now()
+	began := m.begin()
 	flag := make(chan time.Duration, 1)
 	go func() { flag <- flagged(children, began) }()
 	report, took, err := s.post(ctx, b, "/api/stop-all")
@@ -134,9 +167,15 @@ func (s *Stop) measure(ctx context.Context, b *bed, r *Report, children *socket,
 	if err != nil {
 		return err
 	}
-	r.goal("request to stop.updated read (the flag is on disk)", <-flag, s.FlagGoal)
-	r.goal("request to the end of a reply read, p99", m.ends.Percentile(99), s.CutGoal)
-	r.add("the same, median / slowest", "%s / %s", show(m.ends.Median()), show(m.ends.Percentile(100)))
+	saved, err := b.engine.logged("saved=")
+	if err != nil {
+		return err
+	}
+	r.goal("the flag is on disk after", saved, s.FlagGoal)
+	r.add("request to stop.updated read", "%s", show(<-flag))
+	r.goal("request to the model's call cut, as the model sees it, p99", m.cuts.Percentile(99), s.CutGoal)
+	r.add("the same, median / slowest (of how many)", "%s / %s (%d)", show(m.cuts.Median()), show(m.cuts.Percentile(100)), len(m.cuts))
+	r.spread("request to the end of a reply read", m.ends)
 	r.goal("request to its answer: everything ended or is named", took, s.EndGoal)
 	r.goalNone("clients that saw no end", m.failed, m.first)
 	r.add("jobs cancelled; not ended in time", "%d; %d %v", report.Cancelled, len(report.NotEnded), report.NotEnded)
@@ -149,7 +188,7 @@ func (s *Stop) measure(ctx context.Context, b *bed, r *Report, children *socket,
 }
 
 // stream is one client from its message to the end of its reply. Begins once tells that it streams.
-func (s *Stop) stream(ctx context.Context, m *measured, k *socket, after time.Duration, begins func(), stopped *time.Time) {
+func (s *Stop) stream(ctx context.Context, m *measured, k *socket, after time.Duration, begins func()) {
 	once := sync.OnceFunc(begins)
 	defer once()
 	err := pause(ctx, after)
@@ -166,18 +205,11 @@ func (s *Stop) stream(ctx context.Context, m *measured, k *socket, after time.Du
 		case bytes.HasPrefix(b, eventText):
 			once()
 		case bytes.HasPrefix(b, eventDone):
-			took := time.Since(*stopped)
-			m.mu.Lock()
-			m.ends = append(m.ends, took)
-			m.mu.Unlock()
+			m.ended()
 			return
 		}
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.failed++; m.failed == 1 {
-		m.first = err.Error()
-	}
+	m.fail(err)
 }
 
 // flagged waits for the news that everything is stopped.

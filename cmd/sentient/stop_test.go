@@ -212,3 +212,86 @@ func TestStopOfAStreamOverHTTP(t *testing.T) {
 		t.Fatal("the stream does not end")
 	}
 }
+
+// A stop while calls wait for a local model, while a model is downloaded and while a chat waits in the queue: all end at once, the
+// model is free, and nothing of it is asked later.
+func TestStopOfWhatWaitsForTheLocalModel(t *testing.T) {
+	model, gate := gated(t)
+	p := start(t, ollamaHome(t, model))
+	w := p.dial("")
+	for i := range 3 {
+		w.send(map[string]any{"type": "chat.send", "text": "A story", "client_id": fmt.Sprint(i)})
+	}
+	eventually(t, "two chats to wait for the third", func() bool { return len(model.Requests()) == 1 && p.busy().Waiting == 2 })
+	r := call[map[string]any](p, "POST", "/api/stop-all", nil)
+	if r["cancelled"] != 3.0 || r["not_ended"] != nil {
+		t.Fatalf("%v", r)
+	}
+	for range 3 {
+		if d := w.next("done"); d["cancelled"] != true {
+			t.Fatalf("%v", d)
+		}
+	}
+	gate <- struct{}{}
+	eventually(t, "the model to be free", func() bool { b := p.busy(); return !b.Busy && b.Waiting == 0 })
+	gate <- struct{}{}
+	p.chat(map[string]any{"text": "Hello"})
+	if n := len(model.Requests()); n != 2 {
+		t.Fatalf("%d model calls", n)
+	}
+}
+
+// A stop ends a download with a plain line, and a later one can be started while everything is stopped.
+func TestStopOfADownload(t *testing.T) {
+	model := scripted(t, llmtest.Options{Pull: []llmtest.PullLine{{Status: "pulling manifest"}, {Stall: true}}})
+	p := start(t, ollamaHome(t, model))
+	got := make(chan []map[string]any, 1)
+	go func() {
+		_, body := p.try("POST", "/api/models/ollama/pull", `{"name":"qwen3:14b"}`)
+		got <- ndjson(t, body)
+	}()
+	eventually(t, "the download to begin", func() bool { return len(model.Pulls()) == 1 })
+	if r := call[map[string]any](p, "POST", "/api/stop-all", nil); r["cancelled"] != 1.0 {
+		t.Fatalf("%v", r)
+	}
+	ended := <-got
+	if last := ended[len(ended)-1]; !strings.Contains(fmt.Sprint(last), "Stopped.") {
+		t.Fatalf("%v", last)
+	}
+}
+
+// A stop right at the start of an engine that was killed while chats ran and waited: they are settled, none goes on.
+func TestStopAtTheStart(t *testing.T) {
+	model := scripted(t, llmtest.Options{Script: busyModel})
+	home := newHome(t, model, "")
+	p := start(t, home)
+	w := p.dial("")
+	var chats []string
+	for i := range 20 {
+		w.send(map[string]any{"type": "chat.send", "text": "A story", "client_id": fmt.Sprint(i)})
+		chats = append(chats, w.next("session")["session_id"].(string))
+		again := map[string]any{"type": "chat.send", "session_id": chats[i], "text": "Behind.", "attachments": []string{"x.txt"}, "client_id": fmt.Sprint("b", i)}
+		w.send(again)
+		w.send(again)
+		for w.next("session")["client_id"] != fmt.Sprint("b", i) {
+		}
+	}
+	p.kill()
+	p = start(t, home)
+	r := call[map[string]any](p, "POST", "/api/stop-all", nil)
+	asked := len(model.Requests())
+	if r["stopped"] != true || r["not_ended"] != nil {
+		t.Fatalf("%v", r)
+	}
+	call[map[string]any](p, "POST", "/api/resume", nil)
+	for _, id := range chats {
+		text := p.transcript(id)
+		if !strings.Contains(text, "(interrupted)\n") || strings.Count(text, "user: ")-strings.Count(text, "user: Behind.") != 1 {
+			t.Fatal(text)
+		}
+	}
+	p.chat(map[string]any{"text": "Hello"})
+	if n := len(model.Requests()); n != asked+1 {
+		t.Fatalf("%d model calls after the stop", n-asked)
+	}
+}

@@ -2,6 +2,7 @@ package llmtest
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -33,6 +34,7 @@ type Options struct {
 	Key      string     // when set, another key is refused as the protocol refuses it
 	Dim      int        // numbers of an embedding; 0: 8
 	Forget   bool       // do not keep requests: for load runs
+	Gone     func()     // called at once when a client leaves in the middle of a reply of Load
 }
 
 // Server is a running model server. Close it.
@@ -153,7 +155,9 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request, protocol string) {
 	out := &stream{w: w, rc: http.NewResponseController(w), done: r.Context().Done()}
 	p := newSpeaker(protocol, out, req)
 	if load != nil {
-		err = s.load(p, out, load)
+		if err = s.load(p, out, load); errors.Is(err, errGone) && s.o.Gone != nil {
+			s.o.Gone()
+		}
 	} else {
 		err = play(p, out, reply)
 	}

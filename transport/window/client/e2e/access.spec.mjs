@@ -48,7 +48,7 @@ test('keyboard only', async t => {
   await page.keyboard.type('new chat')
   await page.keyboard.press('Enter')
   await eventually('the box again', async () => (await focused()) === 'message')
-  await page.keyboard.press('Escape') // leaves the box
+  await eventually('the box to be left', async () => { await page.keyboard.press('Escape'); return (await focused()) !== 'message' })
   await page.keyboard.press('?')
   await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor()
   await picture(page, 'shortcuts')

@@ -43,7 +43,7 @@ test('the button is there on a phone, and the palette has both', async t => {
   const w = await world(t)
   const page = await w.open({ width: 360, height: 740 })
   await box(page).waitFor()
-  await page.getByRole('button', { name: 'Stop everything' }).click()
+  await page.getByRole('button', { name: 'Stop all' }).click()
   await page.getByText('Stopped. Nothing was running.').waitFor()
   await banner(page).waitFor()
   assert.equal(await page.evaluate(() => document.documentElement.scrollWidth > innerWidth), false)
