@@ -1,6 +1,9 @@
 package modelqueue
 
-import "time"
+import (
+	"container/list"
+	"time"
+)
 
 // replyPatience is how long a reply may leave the model alone, for example while a tool runs or an approval waits, before it
 // stops holding background work back: something it waits for may itself need the model.
@@ -27,28 +30,44 @@ func (c chatState) lastSeen(now time.Time) time.Time {
 	return c.seen
 }
 
-// replies are the chat replies that run. A reply that is never said to have ended is forgotten after replyPatience.
+// replies are the chat replies that run. A reply that is never said to have ended is forgotten after replyPatience. Thousands may
+// run, and each word of them is asked about here, so nothing looks at all of them.
 type replies struct {
-	open  map[string]*reply
-	ended time.Time
-	seen  time.Time
+	open    map[string]*list.Element // of *reply
+	order   *list.List               // the last to begin or use the model is at the front
+	calling int                      // replies that wait for the model or use it
+	ended   time.Time
+	seen    time.Time
 }
 
 type reply struct {
+	name  string
 	calls int       // that wait for the model or use it
 	used  time.Time // when it began, or last used the model
 	over  bool      // it has ended, but a call of it has not returned yet
 }
 
-func newReplies() *replies { return &replies{open: map[string]*reply{}} }
+func newReplies() *replies { return &replies{open: map[string]*list.Element{}, order: list.New()} }
+
+// find is a reply that just now did something, nil when it is not known.
+func (r *replies) find(name string, now time.Time) *reply {
+	e := r.open[name]
+	if e == nil {
+		return nil
+	}
+	r.order.MoveToFront(e)
+	x := e.Value.(*reply)
+	x.used = now
+	return x
+}
 
 func (r *replies) of(name string, now time.Time) *reply {
-	x := r.open[name]
-	if x == nil {
-		x = &reply{}
-		r.open[name] = x
+	r.seen = now
+	if x := r.find(name, now); x != nil {
+		return x
 	}
-	x.used, r.seen = now, now
+	x := &reply{name: name, used: now}
+	r.open[name] = r.order.PushFront(x)
 	return x
 }
 
@@ -56,18 +75,26 @@ func (r *replies) of(name string, now time.Time) *reply {
 func (r *replies) began(name string, now time.Time) { r.of(name, now).over = false }
 
 // calls: a reply wants a local model.
-func (r *replies) calls(name string, now time.Time) { r.of(name, now).calls++ }
+func (r *replies) calls(name string, now time.Time) {
+	x := r.of(name, now)
+	if x.calls++; x.calls == 1 {
+		r.calling++
+	}
+}
 
 // returned: the call is over, however it ended.
 func (r *replies) returned(name string, now time.Time) {
-	x := r.open[name]
 	r.seen = now
+	x := r.find(name, now)
 	if x == nil {
 		r.ended = now
 		return
 	}
-	x.used = now
-	x.calls = max(0, x.calls-1)
+	if x.calls > 0 {
+		if x.calls--; x.calls == 0 {
+			r.calling--
+		}
+	}
 	if x.calls == 0 && (x.over || name == "") {
 		r.end(name, now)
 	}
@@ -76,31 +103,35 @@ func (r *replies) returned(name string, now time.Time) {
 // finished: the reply has ended. A call of it that is still returning keeps it until then; that call may also be the first of
 // the chat's next reply, whose beginning is only heard afterwards.
 func (r *replies) finished(name string, now time.Time) {
-	if x := r.open[name]; x != nil && x.calls > 0 {
-		x.over = true
+	if e := r.open[name]; e != nil && e.Value.(*reply).calls > 0 {
+		e.Value.(*reply).over = true
 		return
 	}
 	r.end(name, now)
 }
 
 func (r *replies) end(name string, now time.Time) {
-	delete(r.open, name)
+	r.forget(r.open[name])
 	r.ended, r.seen = now, now
 }
 
-// state is the sum of all replies.
+func (r *replies) forget(e *list.Element) {
+	if e != nil {
+		delete(r.open, r.order.Remove(e).(*reply).name)
+	}
+}
+
+// state is the sum of all replies. While one calls, nothing else of it matters.
 func (r *replies) state(now time.Time) chatState {
-	s := chatState{ended: r.ended, seen: r.seen}
-	for name, x := range r.open {
-		until := x.used.Add(replyPatience)
-		switch {
-		case x.calls > 0:
-			s.calling = true
-		case !now.Before(until):
-			delete(r.open, name)
-		case until.After(s.until):
-			s.until = until
-		}
+	s := chatState{ended: r.ended, seen: r.seen, calling: r.calling > 0}
+	if s.calling {
+		return s
+	}
+	for e := r.order.Back(); e != nil && !now.Before(e.Value.(*reply).used.Add(replyPatience)); e = r.order.Back() {
+		r.forget(e)
+	}
+	if e := r.order.Front(); e != nil {
+		s.until = e.Value.(*reply).used.Add(replyPatience)
 	}
 	return s
 }
