@@ -135,6 +135,37 @@ func TestStopDuring(t *testing.T) {
 	}
 }
 
+// A stop while older turns are being compressed ends that too, and nothing of it is kept.
+func TestStopDuringCompression(t *testing.T) {
+	inHouse(t, func(t *testing.T, h *house) {
+		h.set(func(c *app.Config) {
+			c.Models.Roles.Fast = "lm_studio/small"
+			c.Chat.CompressAfterMessages, c.Chat.HistoryWindow = 1, 1
+		})
+		s := h.send(msg.Send{Text: "m0"})
+		for i := 1; len(h.work.Running()) == 0 || i < 3; i++ {
+			if i == 40 {
+				t.Fatal("nothing is compressed")
+			}
+			h.wait(time.Second)
+			if i >= 5 { // the next model call is the summary's
+				h.models.next(answers("Good."), stuck("A summ"))
+			}
+			h.send(msg.Send{Session: s.Session, Text: fmt.Sprint("m", i)})
+			h.wait(100 * time.Millisecond)
+		}
+		if r := h.stopAll(); r.Cancelled != 1 || len(h.work.Running()) != 0 {
+			t.Fatalf("%+v %v", r, h.work.Running())
+		}
+		h.models.next(answers("Still here."))
+		h.send(msg.Send{Session: s.Session, Text: "And now?"})
+		h.wait(time.Minute)
+		if got := h.transcript(s.Session); !strings.HasSuffix(got, "user: And now?\nassistant: Still here.\n") {
+			t.Fatal(got)
+		}
+	})
+}
+
 // A-1079: what waits is dropped and said so, with the words and the client_id; it is in no transcript, and the same message can
 // be sent again.
 func TestStopDropsWhatWaits(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"sentient/actors/msg"
+	"sentient/runtime/work"
 	"sentient/storage/blob"
 	"sentient/storage/journal"
 )
@@ -68,6 +69,8 @@ func statusOf(err error) (status int, detail any, surprise bool) {
 		return 507, msg.ErrDiskFull.Text, false
 	case errors.Is(err, journal.ErrClosed), errors.Is(err, context.Canceled):
 		return 503, msg.ErrStopping.Text, false
+	case errors.Is(err, work.ErrStopped), errors.Is(err, work.ErrStaleEpoch):
+		return 409, "Stopped.", false
 	case errors.Is(err, journal.ErrDeleted):
 		return 404, msg.ErrNoChat.Text, false
 	case errors.Is(err, context.DeadlineExceeded):
