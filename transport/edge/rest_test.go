@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"sentient/actors/msg"
+	"sentient/runtime/work"
 	"sentient/storage/journal"
 )
 
@@ -294,7 +295,7 @@ func TestNotEvenHTTP(t *testing.T) {
 
 func TestFaultsHaveStatuses(t *testing.T) {
 	g := serve(t, nil)
-	for err, want := range map[error]int{msg.ErrBusy: 503, msg.ErrStopping: 503, msg.ErrDiskFull: 507, journal.ErrFull: 507, journal.ErrClosed: 503,
+	for err, want := range map[error]int{msg.ErrBusy: 503, msg.ErrStopping: 503, msg.ErrDiskFull: 507, journal.ErrFull: 507, journal.ErrClosed: 503, work.ErrStopped: 409, work.ErrStaleEpoch: 409,
 		fmt.Errorf("wrapped: %w", msg.ErrNoChat): 404, msg.NewFault(msg.Conflict, "no"): 409, fmt.Errorf("disk: secret"): 500} {
 		g.chats.mu.Lock()
 		g.chats.fail = err
