@@ -1,10 +1,8 @@
 package session
 
 import (
-	"fmt"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/oklog/ulid/v2"
@@ -18,29 +16,11 @@ import (
 // moves something to the trash. Whatever the moment: the email went at most once and its result never denies it; a rule that was
 // stated is proposed; nothing waits that nobody can answer; the chat goes on.
 func TestKillAtEveryWriteOfConsent(t *testing.T) {
-	for n := 1; ; n++ {
-		finished := false
-		t.Run(fmt.Sprint(n), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				h := newHouse(t)
-				h.world = pretend.New(pretend.Demo(), "")
-				h.cfg.Tools.Approvals.UndoSeconds = 10
-				h.models.rules = answers(`{"keys": ["mail_delete"], "rule": "never"}`)
-				k := &killer{left: n}
-				h.wrap = func(j journal.Journal) journal.Journal { k.Journal = j; return k }
-				h.open()
-				finished = consentKilled(t, h, k)
-				h.close()
-				time.Sleep(2 * time.Second)
-			})
-		})
-		if finished || t.Failed() {
-			if n < 10 {
-				t.Fatalf("only %d writes: the scenario proves too little", n)
-			}
-			return
-		}
-	}
+	atEveryWrite(t, 10, func(h *house) {
+		h.world = pretend.New(pretend.Demo(), "")
+		h.cfg.Tools.Approvals.UndoSeconds = 10
+		h.models.rules = answers(`{"keys": ["mail_delete"], "rule": "never"}`)
+	}, consentKilled)
 }
 
 func consentKilled(t *testing.T, h *house, k *killer) (finished bool) {

@@ -52,22 +52,27 @@ func (k *killer) Checkpoint(s journal.Stream, b []byte) {
 // TestKillAtEveryWrite kills the engine at each write of a turn that looks something up, changes something, is steered and
 // answers; then starts it again. Whatever the moment: what was acknowledged is there, nothing ran twice, every call has a
 // result that is honest, the turn ended once, and the chat goes on.
-func TestKillAtEveryWrite(t *testing.T) {
+func TestKillAtEveryWrite(t *testing.T) { atEveryWrite(t, 6, func(*house) {}, killed) }
+
+// atEveryWrite plays a scenario again and again, each time with the store gone at one write later, until it comes to its end; that
+// must take at least so many writes.
+func atEveryWrite(t *testing.T, least int, with func(*house), scenario func(*testing.T, *house, *killer) (finished bool)) {
 	for n := 1; ; n++ {
 		finished := false
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h := newHouse(t)
+				with(h)
 				k := &killer{left: n}
 				h.wrap = func(j journal.Journal) journal.Journal { k.Journal = j; return k }
 				h.open()
-				finished = killed(t, h, k)
+				finished = scenario(t, h, k)
 				h.close()
 				time.Sleep(2 * time.Second)
 			})
 		})
 		if finished || t.Failed() {
-			if n < 6 {
+			if n < least {
 				t.Fatalf("only %d writes: the scenario proves too little", n)
 			}
 			return

@@ -15,7 +15,6 @@ import (
 	"sentient/actors/msg"
 	"sentient/runtime/app"
 	"sentient/runtime/work"
-	"sentient/storage/journal"
 )
 
 // stopAll stops everything and lets what follows happen.
@@ -279,26 +278,7 @@ func TestStoppedOverARestart(t *testing.T) {
 // A kill at each write around a stop: if the stop was acknowledged, everything stays stopped, what was before it is over and
 // nothing of it is ever sent or done; if not, the chat is as after any kill. Nothing acknowledged is lost without a word.
 func TestKillAtEveryWriteOfAStop(t *testing.T) {
-	for n := 1; ; n++ {
-		finished := false
-		t.Run(fmt.Sprint(n), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				h := newHouse(t)
-				k := &killer{left: n}
-				h.wrap = func(j journal.Journal) journal.Journal { k.Journal = j; return k }
-				h.open()
-				finished = killedInAStop(t, h, k)
-				h.close()
-				time.Sleep(2 * time.Second)
-			})
-		})
-		if finished || t.Failed() {
-			if n < 7 {
-				t.Fatalf("only %d writes: the scenario proves too little", n)
-			}
-			return
-		}
-	}
+	atEveryWrite(t, 7, func(*house) {}, killedInAStop)
 }
 
 func killedInAStop(t *testing.T, h *house, k *killer) (finished bool) {
