@@ -107,6 +107,8 @@ test('words become a rule by a click; settings say where it came from and take i
   await page.getByLabel('Find an app or a tool').fill('unlock')
   await page.getByLabel('Rule for Home').selectOption('ask')
   await eventually('the rule to be there', async () => (await w.engine.api('GET', '/api/config')).tools.approvals.rules.home === 'ask')
+  await page.getByRole('radio', { name: /Before everything/ }).check()
+  await eventually('the mode to be there', async () => (await w.engine.api('GET', '/api/config')).tools.approvals.mode === 'always')
   assert.deepEqual(w.problems, [])
 })
 

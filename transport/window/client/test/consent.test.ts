@@ -77,7 +77,7 @@ describe('rules', () => {
     expect(originText({ rule: 'never', at: '2026-10-13T07:00:00Z' }, 'ask')).toBe('')
   })
   it('read what is missing as nothing', () => {
-    expect(approvalsOf(null)).toEqual({ rules: {}, rule_origins: {} })
+    expect(approvalsOf(null)).toEqual({ mode: 'ask', rules: {}, rule_origins: {} })
     expect(plain('mail_send_draft', 'mail')).toBe('Send draft')
   })
 })

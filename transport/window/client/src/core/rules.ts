@@ -8,16 +8,23 @@ export const LEVELS: [value: string, label: string][] = [
 
 export interface Origin { rule: string; said?: string; at?: string; source?: string }
 
-export interface Approvals { rules: Record<string, string>; rule_origins: Record<string, Origin> }
+export interface Approvals { mode: string; rules: Record<string, string>; rule_origins: Record<string, Origin> }
 
 export interface ToolRule { key: string; label: string; about: string; risk: string; own: string; inForce: string }
 
 export interface AppRule { key: string; label: string; about: string; own: string; tools: ToolRule[]; set: number }
 
+// MODES are what tools.approvals.mode can be, strictest first.
+export const MODES: [string, string, string][] = [
+  ['always', 'Before everything that changes something', 'Also notes and files of its own.'],
+  ['ask', 'Before what matters', 'Sending, deleting, changing what is in other apps. What only reads runs.'],
+  ['off', 'Almost never', 'Purchases, locks and whatever outside content may be behind still ask.'],
+]
+
 // approvalsOf reads the rules out of a configuration.
 export function approvalsOf(config: unknown): Approvals {
   const a = (config as { tools?: { approvals?: Partial<Approvals> } } | null)?.tools?.approvals
-  return { rules: a?.rules ?? {}, rule_origins: a?.rule_origins ?? {} }
+  return { mode: a?.mode ?? 'ask', rules: a?.rules ?? {}, rule_origins: a?.rule_origins ?? {} }
 }
 
 // plain is a tool's name without its app's, in words: slack_post_message in slack is "Post message".
