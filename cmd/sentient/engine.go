@@ -239,8 +239,6 @@ func (e *engine) openRooms(context.Context) error {
 		return err
 	}
 	space := workspace.New(e.home.Workspace())
-	key := make([]byte, 32)
-	rand.Read(key)
 	e.config, err = config.New(e.actors, config.Options{Live: e.live, File: e.file, Journal: e.journal, NewID: ids.next, Logger: e.log,
 		Introduce: introduce(space), Adjust: e.moveBack})
 	if err != nil {
@@ -255,9 +253,16 @@ func (e *engine) openRooms(context.Context) error {
 	if err = e.openSnapshots(ids.next); err != nil {
 		return err
 	}
-	e.chats, err = session.New(e.actors, session.Options{Journal: e.journal, Bus: e.bus, Work: e.work, Models: modelsOf{e.models, ids.next, e.queue, e.live}, Registry: e.registry.get,
+	return e.openChats(ids.next, space)
+}
+
+// openChats comes last: it settles what a crash left, and all else is there by then.
+func (e *engine) openChats(newID func() string, space *workspace.Workspace) (err error) {
+	key := make([]byte, 32)
+	rand.Read(key)
+	e.chats, err = session.New(e.actors, session.Options{Journal: e.journal, Bus: e.bus, Work: e.work, Models: modelsOf{e.models, newID, e.queue, e.live}, Registry: e.registry.get,
 		Files: filesOf{e.blobs, e.files, e.log}, Workspace: promptOf{space, e.live, e.log}, Config: e.live.Get,
-		Consent: consentOf{e.grants, e.config, e.registry.get, time.Now}, Snapshots: guardOf{e.kept, e.blobs}, Count: e.count, Marker: tool.NewMarker(key), Similarity: e.near.similarity, NewID: ids.next, Logger: e.log})
+		Consent: consentOf{e.grants, e.config, e.registry.get, time.Now}, Snapshots: guardOf{e.kept, e.blobs}, Count: e.count, Marker: tool.NewMarker(key), Similarity: e.near.similarity, NewID: newID, Logger: e.log})
 	if err != nil {
 		return err
 	}
