@@ -135,17 +135,11 @@ func (s *Service) Checkup(ctx context.Context, roles map[string]*string, emit fu
 
 // run does something long under the kill table and waits for it.
 func (s *Service) run(ctx context.Context, label string, fn func(context.Context) error) error {
-	done := make(chan error, 1)
-	err := s.o.Work.Go(ctx, work.Spec{ID: "models-" + s.o.NewID(), Owner: string(stream), Origin: work.User, Label: label, OnPanic: func(err error) { done <- err }},
-		func(ctx context.Context) {
-			err := fn(ctx)
-			if cause := context.Cause(ctx); err != nil && errors.Is(cause, work.ErrStopped) {
-				err = msg.NewFault(msg.Conflict, "Stopped.")
-			}
-			done <- err
-		})
-	if err != nil {
+	return s.o.Work.Do(ctx, work.Spec{ID: "models-" + s.o.NewID(), Owner: string(stream), Origin: work.User, Label: label}, func(ctx context.Context) error {
+		err := fn(ctx)
+		if err != nil && errors.Is(context.Cause(ctx), work.ErrStopped) {
+			return msg.NewFault(msg.Conflict, "Stopped.")
+		}
 		return err
-	}
-	return <-done
+	})
 }

@@ -48,12 +48,15 @@ func checkEmbedding(home app.Home) finding {
 
 // TestEmbedding queues like any call a person waits for.
 func (m modelRoutes) TestEmbedding(ctx context.Context, model string) (any, error) {
-	release, err := queued(ctx, m.queue, m.live, msg.ModelRequest{Model: model, Role: "embedding", Job: "interactive"})
-	if err != nil {
-		return llm.EmbeddingTest{Error: err.Error()}, nil
-	}
-	defer release()
-	return m.c.TestEmbedding(ctx, model), nil
+	var result llm.EmbeddingTest
+	err := m.try(ctx, msg.ModelRequest{Model: model, Role: "embedding"}, func(ctx context.Context, err error) {
+		if err != nil {
+			result = llm.EmbeddingTest{Error: err.Error()}
+			return
+		}
+		result = m.c.TestEmbedding(ctx, model)
+	})
+	return result, err
 }
 
 // A turn waits this long for the nearness of its tools, and goes without it then: the first token comes first.

@@ -301,7 +301,7 @@ func (e *engine) openGateway(context.Context) error {
 func (e *engine) gatewayOptions(token string) edge.Options {
 	return edge.Options{Version: version, Token: token, Logger: e.log, Bus: e.bus, Log: e.journal, Chats: chatsOf{e.chats, e.finder, e.notices}, Consent: consentRoutes{e.grants, e.chats},
 		Config: configOf{e.config}, Onboarding: configOf{e.config}, Files: e.blobs, Attached: e.chats.Attached, Tools: e.registry,
-		Models: modelRoutes{e.models, e.config, e.queue, e.live}, Queue: queueOf{e.queue}, Setup: setupOf{e}, Secrets: secretsOf{e.keys, e.models, e.plans}, Plans: plansOf{e}, Usage: usageOf{e}, Notices: e.notices, Timeline: timelineOf{e.chats, e.kept}, Home: homeOf{e}, Stop: e.stop, Window: window.FS(),
+		Models: modelRoutes{e.models, e.config, e.queue, e.live, e.work}, Queue: queueOf{e.queue}, Setup: setupOf{e}, Secrets: secretsOf{e.keys, e.models, e.plans}, Plans: plansOf{e}, Usage: usageOf{e}, Notices: e.notices, Timeline: timelineOf{e.chats, e.kept}, Home: homeOf{e}, Stop: e.stop, Window: window.FS(),
 		OnPresence: e.presence}
 }
 

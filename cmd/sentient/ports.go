@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/oklog/ulid/v2"
+
 	"sentient/actors/claudecode"
 	"sentient/actors/config"
 	"sentient/actors/modelqueue"
@@ -22,6 +24,7 @@ import (
 	"sentient/actors/workspace"
 	"sentient/runtime/app"
 	"sentient/runtime/bus"
+	"sentient/runtime/work"
 	"sentient/storage/blob"
 	"sentient/transport/edge"
 	"sentient/transport/file"
@@ -236,6 +239,7 @@ type modelRoutes struct {
 	cfg   *config.Service
 	queue *modelqueue.Service
 	live  *app.Live
+	work  *work.Table
 }
 
 func (m modelRoutes) Providers(context.Context) (any, error) { return m.c.Providers(), nil }
@@ -243,12 +247,29 @@ func (m modelRoutes) Local(ctx context.Context) (any, error) { return m.c.Local(
 
 // Test queues like any call a person waits for; its own time begins when it has the model.
 func (m modelRoutes) Test(ctx context.Context, model, role string) (any, error) {
-	release, err := queued(ctx, m.queue, m.live, msg.ModelRequest{Model: model, Role: role, Job: "interactive"})
-	if err != nil {
-		return llm.TestResult{Error: err.Error()}, nil
-	}
-	defer release()
-	return m.c.Test(ctx, model, role), nil
+	var result llm.TestResult
+	err := m.try(ctx, msg.ModelRequest{Model: model, Role: role}, func(ctx context.Context, err error) {
+		if err != nil {
+			result = llm.TestResult{Error: err.Error()}
+			return
+		}
+		result = m.c.Test(ctx, model, role)
+	})
+	return result, err
+}
+
+// try runs fn under the kill table once the model is free; its error is why it never will be.
+func (m modelRoutes) try(ctx context.Context, r msg.ModelRequest, fn func(context.Context, error)) error {
+	r.Job = "interactive"
+	s := work.Spec{ID: "try-" + ulid.Make().String(), Owner: "models/try", Origin: work.User, Label: "model test"}
+	return m.work.Do(ctx, s, func(ctx context.Context) error {
+		release, err := queued(ctx, m.queue, m.live, r)
+		if err == nil {
+			defer release()
+		}
+		fn(ctx, err)
+		return nil
+	})
 }
 
 // Check tries the saved key or sign-in of a plan without spending anything.

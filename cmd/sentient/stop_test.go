@@ -295,3 +295,22 @@ func TestStopAtTheStart(t *testing.T) {
 		t.Fatalf("%d model calls after the stop", n-asked)
 	}
 }
+
+// A stop ends a model test, too: whatever asks a model is in the kill table.
+func TestStopOfAModelTest(t *testing.T) {
+	model := scripted(t, llmtest.Options{Script: func(llmtest.Request) llmtest.Reply {
+		return llmtest.Reply{Steps: []llmtest.Step{{Stall: true}}}
+	}})
+	p := start(t, newHome(t, model, ""))
+	got := make(chan map[string]any, 1)
+	go func() {
+		got <- call[map[string]any](p, "POST", "/api/models/test", map[string]any{"model": "lm_studio/test"})
+	}()
+	eventually(t, "the model to be asked", func() bool { return len(model.Requests()) == 1 })
+	if r := call[map[string]any](p, "POST", "/api/stop-all", nil); r["cancelled"] != 1.0 || r["not_ended"] != nil {
+		t.Fatalf("%v", r)
+	}
+	if r := <-got; r["ok"] != false || r["error"] == "" {
+		t.Fatalf("%v", r)
+	}
+}

@@ -142,6 +142,17 @@ func (t *Table) Go(parent context.Context, s Spec, fn func(ctx context.Context))
 	return nil
 }
 
+// Do runs fn like Go and waits for it, however long that takes: it gives fn's error, that it panicked, or Go's. OnPanic of s is
+// not used.
+func (t *Table) Do(parent context.Context, s Spec, fn func(ctx context.Context) error) error {
+	done := make(chan error, 1)
+	s.OnPanic = func(err error) { done <- err }
+	if err := t.Go(parent, s, func(ctx context.Context) { done <- fn(ctx) }); err != nil {
+		return err
+	}
+	return <-done
+}
+
 type specKey struct{}
 
 // SpecOf names the run that ctx belongs to, for what is called deep inside it; false outside of any run.
