@@ -198,7 +198,7 @@ func TestEveryWayToEndIt(t *testing.T) {
 
 // The whole group is asked, so that a program's own children can end well too.
 func TestTheWholeGroupIsAsked(t *testing.T) {
-	s := shell(`sh -c 'trap "echo bye; exit 0" TERM; echo up; while :; do sleep 0.01; done' & trap : TERM; wait; wait`)
+	s := shell(`trap : TERM; sh -c 'trap "echo bye; exit 0" TERM; echo up; while :; do sleep 0.01; done' & wait; wait`)
 	s.Grace = time.Hour
 	p, out := startHeir(t, t.Context(), newTable(t), s)
 	p.Stop()
