@@ -426,6 +426,9 @@ func checkAtRandom(t *testing.T, h *house, seed uint64, acked map[string]string)
 	if running := h.work.Running(); len(running) != 0 {
 		t.Fatalf("seed %d: %v", seed, running)
 	}
+	for _, chat := range acked {
+		checkReplay(t, h, chat)
+	}
 }
 
 // A run that a stop overtook between its intent and its start is not started: the epoch of its turn is too old.

@@ -40,6 +40,7 @@ type storeFormat struct {
 
 type cli struct {
 	Serve   serveFlags  `cmd:"" help:"Run the engine. Prints the address to chat at."`
+	Replay  replayFlags `cmd:"" help:"Rebuild a chat from its journal and print, step by step, what was decided and why. Needs the engine not to run."`
 	Routes  struct{}    `cmd:"" help:"List what the gateway serves, one METHOD PATH a line."`
 	Stop    struct{}    `cmd:"" help:"Stop everything the running engine does, at once. Nothing starts by itself until resume."`
 	Resume  struct{}    `cmd:"" help:"Let work start again after stop."`
@@ -103,6 +104,8 @@ func (m *Main) command(name string, c *cli) func(context.Context) error {
 	switch name {
 	case "serve":
 		return func(ctx context.Context) error { return m.serve(ctx, c.Serve) }
+	case "replay <chat>":
+		return func(ctx context.Context) error { return m.replay(ctx, c.Replay) }
 	case "stop":
 		return m.stopAll
 	case "resume":

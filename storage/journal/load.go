@@ -141,32 +141,56 @@ func (d decoder) loadEvents(ctx context.Context, v View, s Stream, l *Loaded) er
 			l.Snapshot = []byte{}
 		}
 	}
+	l.Events, err = d.eventsAfter(ctx, v, s, at, l.Version)
+	return err
+}
+
+// eventsAfter reads the events after one up to another, and checks that none is missing.
+func (d decoder) eventsAfter(ctx context.Context, v View, s Stream, at, last uint64) (events [][]byte, err error) {
 	base := streamKey(nil, eventSpace, s)
 	span := under(base)
 	span.Lo = numberedKey(nil, eventSpace, s, at+1)
 	cur := v.Scan(span, false)
 	defer cur.Close()
-	for at < l.Version && cur.Next() {
+	for at < last && cur.Next() {
 		at++
 		if found := tailNumber(cur.Key()); found != at {
-			return &CorruptError{Printable(cur.Key()), fmt.Errorf("event %d before it is missing", at)}
+			return nil, &CorruptError{Printable(cur.Key()), fmt.Errorf("event %d before it is missing", at)}
 		}
 		data, err := d.whole(cur.Key(), bytes.Clone(cur.Value()), KindEvent, string(s))
 		if err != nil {
-			return err
+			return nil, err
 		}
-		l.Events = append(l.Events, data)
+		events = append(events, data)
 		if at%1024 == 0 && ctx.Err() != nil {
-			return ctx.Err()
+			return nil, ctx.Err()
 		}
 	}
-	if err := cur.Err(); err != nil && at < l.Version {
-		return err
+	if err := cur.Err(); err != nil && at < last {
+		return nil, err
 	}
-	if at != l.Version {
-		return &CorruptError{Printable(base), fmt.Errorf("it ends at event %d, not %d", at, l.Version)}
+	if at != last {
+		return nil, &CorruptError{Printable(base), fmt.Errorf("it ends at event %d, not %d", at, last)}
 	}
-	return nil
+	return events, nil
+}
+
+// History reads all events of a stream, from its first on, whatever snapshots stand for since. Errors as for Load; ErrDeleted.
+func (c *Committer) History(ctx context.Context, s Stream) ([][]byte, error) {
+	p, err := c.views.acquire()
+	if err != nil {
+		return nil, err
+	}
+	defer c.views.release(p)
+	st, err := c.dec.stateIn(p, s)
+	if err != nil {
+		return nil, c.hurt(err)
+	}
+	if st.deleted {
+		return nil, ErrDeleted
+	}
+	events, err := c.dec.eventsAfter(ctx, p.of[st.side()], s, 0, st.version)
+	return events, c.hurt(err)
 }
 
 // loadCheckpoints reads what is stored and then what is queued; something may be in both.
