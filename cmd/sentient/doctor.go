@@ -21,6 +21,16 @@ import (
 type finding struct {
 	state string // ok, note, bad
 	what  string
+	bare  string // the same without a person's words, for a bundle; empty: what
+}
+
+func said(state, what string) finding { return finding{state: state, what: what} }
+
+func (f finding) withoutWords() string {
+	if f.bare != "" {
+		return f.bare
+	}
+	return f.what
 }
 
 // doctor says what is installed, reachable and writable. It changes nothing but making the data folder.
@@ -29,18 +39,8 @@ func (m *Main) doctor(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var all []finding
-	add := func(f ...finding) { all = append(all, f...) }
-	add(checkHome(home)...)
-	cfg, f := checkConfig(home)
-	add(f...)
-	add(m.checkEngine(ctx, home, cfg)...)
-	add(m.checkSecrets(ctx, home)...)
-	add(m.checkModels(ctx, home, cfg)...)
-	add(checkEmbedding(home))
-	add(checkPrograms()...)
 	bad := false
-	for _, f := range all {
+	for _, f := range m.findings(ctx, home) {
 		fmt.Fprintf(m.Stdout, "%-5s %s\n", f.state, f.what)
 		bad = bad || f.state == "bad"
 	}
@@ -50,26 +50,39 @@ func (m *Main) doctor(ctx context.Context) error {
 	return nil
 }
 
+// findings are all that the doctor looks at.
+func (m *Main) findings(ctx context.Context, home app.Home) []finding {
+	all := checkHome(home)
+	cfg, f := checkConfig(home)
+	all = append(all, f...)
+	all = append(all, m.checkEngine(ctx, home, cfg)...)
+	all = append(all, m.checkSecrets(ctx, home)...)
+	all = append(all, m.checkModels(ctx, home, cfg)...)
+	all = append(all, checkEmbedding(home))
+	return append(all, checkPrograms()...)
+}
+
 func checkHome(home app.Home) []finding {
 	if err := home.Prepare(); err != nil {
-		return []finding{{"bad", err.Error()}}
+		return []finding{said("bad", err.Error())}
 	}
 	probe := filepath.Join(home.Dir, ".doctor")
 	if err := os.WriteFile(probe, []byte("ok"), 0o600); err != nil {
-		return []finding{{"bad", "The data folder " + home.Dir + " is not writable. Check its permissions and the disk's space."}}
+		return []finding{said("bad", "The data folder "+home.Dir+" is not writable. Check its permissions and the disk's space.")}
 	}
 	_ = os.Remove(probe)
-	return []finding{{"ok", "The data folder is " + home.Dir + " and can be written."}}
+	return []finding{said("ok", "The data folder is "+home.Dir+" and can be written.")}
 }
 
 func checkConfig(home app.Home) (*app.Config, []finding) {
 	cfg, report, err := app.Load(home.ConfigFile())
 	if err != nil {
-		return app.Default(), []finding{{"bad", err.Error()}}
+		return app.Default(), []finding{{"bad", err.Error(), "The settings cannot be used."}}
 	}
-	out := []finding{{"ok", "The settings can be used."}}
+	out := []finding{said("ok", "The settings can be used.")}
 	for _, k := range report.Unknown {
-		out = append(out, finding{"note", "config.yaml has the key " + k + ", which no setting has. It is kept and not used."})
+		out = append(out, finding{"note", "config.yaml has the key " + k + ", which no setting has. It is kept and not used.",
+			"config.yaml has a key that no setting has."})
 	}
 	return cfg, out
 }
@@ -80,18 +93,18 @@ func (m *Main) checkEngine(ctx context.Context, home app.Home, cfg *app.Config) 
 	var held *journal.HeldError
 	switch {
 	case errors.As(err, &held):
-		return []finding{{"ok", fmt.Sprintf("The engine runs (process %d).", held.PID)}}
+		return []finding{said("ok", fmt.Sprintf("The engine runs (process %d).", held.PID))}
 	case err != nil:
-		return []finding{{"bad", "The store cannot be opened: " + err.Error() + "."}}
+		return []finding{said("bad", "The store cannot be opened: "+err.Error()+".")}
 	}
-	out := []finding{{"ok", "The store can be opened; no engine runs."}, m.examine(ctx, home, disk)}
+	out := []finding{said("ok", "The store can be opened; no engine runs."), m.examine(ctx, home, disk)}
 	_ = disk.Close()
 	ln, err := net.Listen("tcp", net.JoinHostPort(cfg.Gateway.Host, fmt.Sprint(cfg.Gateway.Port)))
 	if err != nil {
-		return append(out, finding{"bad", fmt.Sprintf("Port %d is in use. Stop what uses it, or set gateway.port.", cfg.Gateway.Port)})
+		return append(out, said("bad", fmt.Sprintf("Port %d is in use. Stop what uses it, or set gateway.port.", cfg.Gateway.Port)))
 	}
 	_ = ln.Close()
-	return append(out, finding{"ok", fmt.Sprintf("Port %d is free.", cfg.Gateway.Port)})
+	return append(out, said("ok", fmt.Sprintf("Port %d is free.", cfg.Gateway.Port)))
 }
 
 // examineFor bounds how long the store is read.
@@ -105,36 +118,36 @@ func (m *Main) examine(ctx context.Context, home app.Home, disk *pebblestore.Sto
 	var newer *journal.NewerError
 	switch {
 	case len(damage) > 0:
-		return finding{"bad", unreadable(home, damage)}
+		return said("bad", unreadable(home, damage))
 	case errors.As(err, &newer):
-		return finding{"bad", "The engine would not start: " + err.Error() + "."}
+		return said("bad", "The engine would not start: "+err.Error()+".")
 	case errors.Is(err, context.DeadlineExceeded):
-		return finding{"note", "The store is large: what was read of it in a minute is whole."}
+		return said("note", "The store is large: what was read of it in a minute is whole.")
 	case err != nil:
-		return finding{"bad", "The store cannot be read: " + err.Error() + "."}
+		return said("bad", "The store cannot be read: "+err.Error()+".")
 	}
-	return finding{"ok", "All of the store can be read."}
+	return said("ok", "All of the store can be read.")
 }
 
 func (m *Main) checkSecrets(ctx context.Context, home app.Home) []finding {
 	s, err := openSecrets(home, m.UserHome, m.Getenv, nil)
 	if err != nil {
-		return []finding{{"bad", err.Error()}}
+		return []finding{said("bad", err.Error())}
 	}
 	if _, err := s.Source(ctx, "openai"); err != nil {
-		return []finding{{"bad", err.Error()}}
+		return []finding{said("bad", err.Error())}
 	}
 	if s.InKeychain(ctx) {
-		return []finding{{"ok", "Keys are kept in the system's keychain."}}
+		return []finding{said("ok", "Keys are kept in the system's keychain.")}
 	}
-	return []finding{{"note", "The system's keychain cannot be reached, so keys are kept in an encrypted file."}}
+	return []finding{said("note", "The system's keychain cannot be reached, so keys are kept in an encrypted file.")}
 }
 
 func (m *Main) checkModels(ctx context.Context, home app.Home, cfg *app.Config) []finding {
 	e := &engine{live: app.NewLive(cfg), getenv: m.Getenv, home: home}
 	c, err := llm.New(llm.Options{Settings: e.modelSettings, Env: m.Getenv})
 	if err != nil {
-		return []finding{{"bad", err.Error()}}
+		return []finding{{"bad", err.Error(), "The settings of the models cannot be used."}}
 	}
 	defer c.Close()
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
@@ -142,9 +155,9 @@ func (m *Main) checkModels(ctx context.Context, home app.Home, cfg *app.Config) 
 	l := c.Local(ctx)
 	say := func(name string, r llm.LocalRuntime) finding {
 		if !r.Reachable {
-			return finding{"note", name + " is not answering. Start it, or use a key or the built-in guide."}
+			return said("note", name+" is not answering. Start it, or use a key or the built-in guide.")
 		}
-		return finding{"ok", fmt.Sprintf("%s is answering, with %d models.", name, len(r.Models))}
+		return said("ok", fmt.Sprintf("%s is answering, with %d models.", name, len(r.Models)))
 	}
 	return []finding{say("Ollama", l.Ollama), say("LM Studio", l.LMStudio)}
 }
@@ -152,12 +165,12 @@ func (m *Main) checkModels(ctx context.Context, home app.Home, cfg *app.Config) 
 func checkPrograms() []finding {
 	var out []finding
 	if _, err := worker.Find(""); err != nil {
-		out = append(out, finding{"bad", "sentient-worker is missing, so PDF and Word files cannot be read. Run `make build` and keep it beside sentient."})
+		out = append(out, said("bad", "sentient-worker is missing, so PDF and Word files cannot be read. Run `make build` and keep it beside sentient."))
 	} else {
-		out = append(out, finding{"ok", "sentient-worker is there: PDF and Word files can be read."})
+		out = append(out, said("ok", "sentient-worker is there: PDF and Word files can be read."))
 	}
 	if _, err := exec.LookPath("python3"); err != nil {
-		out = append(out, finding{"note", "python3 is not installed; scripts will need it (on Debian: apt install python3)."})
+		out = append(out, said("note", "python3 is not installed; scripts will need it (on Debian: apt install python3)."))
 	}
 	return out
 }

@@ -30,8 +30,8 @@ func (m *Main) doctorModels(ctx context.Context) error {
 		return err
 	}
 	t := &modelTable{out: m.Stdout}
-	asked, err := m.askEngine(ctx, home, t.line)
-	if !asked && err == nil {
+	err = m.checkThere(ctx, home, t.line)
+	if errors.Is(err, errNoEngine) && ctx.Err() == nil {
 		err = m.checkHere(ctx, home, t.line)
 	}
 	if err != nil {
@@ -56,30 +56,17 @@ type checkupLine struct {
 	Message  string         `json:"message"`
 }
 
-// askEngine is false when no engine runs here.
-func (m *Main) askEngine(ctx context.Context, home app.Home, each func(checkupLine) error) (bool, error) {
-	address, err := home.ReadDiscovery()
+// checkThere lets the running engine try the models; errNoEngine when none runs here.
+func (m *Main) checkThere(ctx context.Context, home app.Home, each func(checkupLine) error) error {
+	res, err := m.reach(ctx, home, http.MethodPost, "/api/models/checkup", "")
 	if err != nil {
-		return false, nil
-	}
-	token, err := home.Token(m.Getenv)
-	if err != nil {
-		return false, err
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address+"/api/models/checkup", nil)
-	if err != nil {
-		return false, nil // what is written down is no address
-	}
-	req.Header.Set("Authorization", "Bearer "+token)
-	res, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
-	if err != nil {
-		return false, ctx.Err() // it was written down by an engine that is gone
+		return err
 	}
 	defer res.Body.Close()
 	if res.StatusCode != http.StatusOK {
-		return true, fmt.Errorf("the engine at %s refused the check-up (%d). Restart it and try again", address, res.StatusCode)
+		return fmt.Errorf("the engine refused the check-up (%d). Restart it and try again", res.StatusCode)
 	}
-	return true, readLines(res.Body, each)
+	return readLines(res.Body, each)
 }
 
 func readLines(r io.Reader, each func(checkupLine) error) error {

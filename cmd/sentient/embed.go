@@ -41,9 +41,9 @@ func checkEmbedding(home app.Home) finding {
 		err = m.Available()
 	}
 	if err != nil {
-		return finding{"note", err.Error() + " Search by meaning needs it, or another embedding model."}
+		return said("note", err.Error()+" Search by meaning needs it, or another embedding model.")
 	}
-	return finding{"ok", "The built-in embedding model is installed: search by meaning works without another one."}
+	return said("ok", "The built-in embedding model is installed: search by meaning works without another one.")
 }
 
 // TestEmbedding queues like any call a person waits for.

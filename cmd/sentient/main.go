@@ -58,7 +58,9 @@ type serveFlags struct {
 }
 
 type doctorFlags struct {
-	Models bool `help:"Try the model of every role and print what works as a table. This asks the models, so it may cost a little."`
+	Models bool   `help:"Try the model of every role and print what works as a table. This asks the models, so it may cost a little." xor:"what"`
+	Bundle bool   `help:"Write what a person who mends the program needs into a zip file, without keys and without anybody's words." xor:"what"`
+	Out    string `help:"The bundle's file; sentient-debug-<time>.zip here when not given." placeholder:"FILE"`
 }
 
 const description = `Sentient is a personal assistant that runs on your own computer.
@@ -115,16 +117,23 @@ func (m *Main) command(name string, c *cli) func(context.Context) error {
 	case "claude-code-tools <file>":
 		return func(context.Context) error { return m.claudeCodeTools(c.ClaudeCodeTools.File) }
 	case "doctor":
-		if c.Doctor.Models {
-			return m.doctorModels
-		}
-		return m.doctor
+		return m.doctorOf(c.Doctor)
 	default:
 		return func(context.Context) error {
 			_, err := fmt.Fprintln(m.Stdout, version)
 			return err
 		}
 	}
+}
+
+func (m *Main) doctorOf(f doctorFlags) func(context.Context) error {
+	switch {
+	case f.Models:
+		return m.doctorModels
+	case f.Bundle:
+		return func(ctx context.Context) error { return m.bundle(ctx, f.Out) }
+	}
+	return m.doctor
 }
 
 // Run does what Parse read.

@@ -47,7 +47,9 @@ func (m *Main) replay(ctx context.Context, f replayFlags) error {
 		}
 	}
 	for _, d := range r.Differs {
-		fmt.Fprintln(w, "DIFFERS: "+d)
+		if err := printDifference(w, d, f.JSON); err != nil {
+			return err
+		}
 	}
 	if err := w.Flush(); err != nil {
 		return err
@@ -100,12 +102,7 @@ const shownText = 160
 
 func printStep(w io.Writer, s session.Step, asJSON bool) error {
 	if asJSON {
-		b, err := json.Marshal(s)
-		if err != nil {
-			return err
-		}
-		_, err = fmt.Fprintf(w, "%s\n", b)
-		return err
+		return json.NewEncoder(w).Encode(s)
 	}
 	line := fmt.Sprintf("%5d  %s  %-20s %s", s.Version, s.At.Format(time.DateTime), s.What, s.Said)
 	if s.Text != "" {
@@ -116,5 +113,13 @@ func printStep(w io.Writer, s session.Step, asJSON bool) error {
 		line += fmt.Sprintf("  %q", string(text))
 	}
 	_, err := fmt.Fprintln(w, strings.TrimRight(line, " "))
+	return err
+}
+
+func printDifference(w io.Writer, d string, asJSON bool) error {
+	if asJSON {
+		return json.NewEncoder(w).Encode(map[string]string{"differs": d})
+	}
+	_, err := fmt.Fprintln(w, "DIFFERS: "+d)
 	return err
 }
