@@ -299,7 +299,7 @@ func writeValue(b *strings.Builder, v any) {
 
 var bodies = strings.Fields("body message text content message_body email_body markdown_text caption comment note html html_body body_html description")
 
-// body is the text that is sent, with its line breaks and without marks that hide or turn anything. A call that brings two (plain
+// body is the text that is sent, with its line breaks; marks that hide or turn anything are shown as such. A call that brings two (plain
 // and HTML) shows both: which one its reader sees is not known.
 func body(args values) string {
 	var parts []string
@@ -325,10 +325,17 @@ func text(s string) string {
 	}, strings.ToValidUTF8(s, "\uFFFD")))
 }
 
-// shown leaves out controls and marks that hide text or turn its direction.
+// shown keeps what a person can see, and the two joiners that scripts and emoji are written with. A control or a mark that hides
+// text or turns its direction is shown as what cannot be shown, since it will be sent.
 func shown(r rune) rune {
-	if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
+	const nonJoiner, joiner = '\u200c', '\u200d'
+	switch {
+	case r == '\r':
 		return -1
+	case r == nonJoiner || r == joiner:
+		return r
+	case unicode.IsControl(r) || unicode.Is(unicode.Cf, r):
+		return utf8.RuneError
 	}
 	return r
 }

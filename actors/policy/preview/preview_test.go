@@ -109,7 +109,8 @@ func TestPreview(t *testing.T) {
 		{"shop_buy", msg.RiskSend, "Purchase", `{"item":"bread","amount":20.5,"currency":"EUR"}`, "purchase, Purchase; Amount: 20.5 EUR; Item: bread"},
 		{"shop_look", msg.RiskRead, "Purchase", `{"item":"bread"}`, "none"},
 		{"mcp_composio_MULTI_EXECUTE", msg.RiskSend, "", `{"tools":[{"tool_slug":"GMAIL_SEND_EMAIL","arguments":"{\"recipient_email\":\"x@y.example\",\"body\":\"B\"}"}]}`, "email, Email; To: x@y.example; | B"},
-		{"gmail_send", msg.RiskSend, "", `{"to":"a@x.example\u202egro.elpmaxe\nBcc: b@x.example","body":"one\u0000\u200btwo"}`, "email, Email; To: a@x.examplegro.elpmaxe Bcc: b@x.example; | onetwo"},
+		{"gmail_send", msg.RiskSend, "", `{"to":"a@x.example\u202egro.elpmaxe\nBcc: b@x.example","body":"one\u0000\u200btwo"}`, "email, Email; To: a@x.example\uFFFDgro.elpmaxe Bcc: b@x.example; | one\uFFFD\uFFFDtwo"},
+		{"gmail_send", msg.RiskSend, "", `{"to":"a@x.example","body":"👩\u200d👧 می\u200cخواهم\r\nok"}`, "email, Email; To: a@x.example; | 👩\u200d👧 می\u200cخواهم\nok"},
 	} {
 		plain := map[string]string{"home_unlock": "Unlock", "gcal_create_event": "Create event"}[c.name]
 		if got := show(Of(c.name, plain, "App", c.risk, c.label, args(t, c.args), nil)); got != c.want {
@@ -179,7 +180,7 @@ func TestHandOff(t *testing.T) {
 		t.Error(h.Message)
 	}
 	h = HandOff("code_run", "Ru\u202en", "Code", nil, map[string]any{"co\nde": "a\u200bb\x00\nc"})
-	if h.Title != "Run" || len(h.Details) != 1 || h.Details[0] != (msg.PreviewField{Label: "co de", Value: "ab\nc"}) {
+	if h.Title != "Ru\uFFFDn" || len(h.Details) != 1 || h.Details[0] != (msg.PreviewField{Label: "co de", Value: "a\uFFFDb\uFFFD\nc"}) {
 		t.Errorf("%+v", h)
 	}
 	p := &msg.ActionPreview{Title: "Email"}
