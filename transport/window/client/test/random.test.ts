@@ -9,7 +9,7 @@ import { rowsRead } from '../src/core/reread'
 import type { ChatEvent, Row } from '../src/core/wire'
 import { FakeEngine, SESSION } from './engine'
 
-type Op = 'deliver' | 'all' | 'send' | 'other' | 'think' | 'write' | 'call' | 'ask' | 'results' | 'finish' | 'late' | 'stop' | 'fail' | 'break' | 'fetch' | 'answer'
+type Op = 'deliver' | 'all' | 'send' | 'other' | 'think' | 'write' | 'call' | 'ask' | 'results' | 'finish' | 'late' | 'stop' | 'fail' | 'break' | 'fetch' | 'same' | 'reload'
 
 class Window {
   state: ChatState = newChat(SESSION)
@@ -107,6 +107,17 @@ class Window {
     this.again = false
   }
 
+  // reload is the page loaded anew: only the engine knows what was.
+  reload(): void {
+    if (this.up) this.break()
+    this.state = newChat(SESSION)
+    this.seq = null
+    this.waiting.clear()
+    this.fetching = null
+    this.again = false
+    this.connect()
+  }
+
   // settle lets everything arrive.
   settle(): void {
     for (let n = 0; n < 300; n++) {
@@ -129,9 +140,19 @@ function shape(items: readonly Item[]) {
   })
 }
 
-function noDoubles(items: readonly Item[]): void {
+// distinct: the page draws no two things under one key, or it would not draw at all.
+function distinct(items: readonly Item[]): void {
   const keys = items.map(i => i.key)
-  expect(new Set(keys).size, 'keys').toBe(keys.length)
+  expect(new Set(keys).size, `keys ${keys}`).toBe(keys.length)
+  for (const i of items) {
+    if (i.kind !== 'reply') continue
+    const tools = i.parts.flatMap(p => (p.type === 'tool' ? [p.id] : []))
+    expect(new Set(tools).size, `tools ${tools}`).toBe(tools.length)
+  }
+}
+
+function noDoubles(items: readonly Item[]): void {
+  distinct(items)
   const texts = items.flatMap(i => (i.kind === 'user' ? [i.text] : i.kind === 'reply' ? i.parts.flatMap(p => (p.type === 'steer' ? [p.text] : [])) : []))
   expect(new Set(texts).size, `messages: ${texts}`).toBe(texts.length)
   const tools = items.flatMap(i => (i.kind === 'reply' ? i.parts.flatMap(p => (p.type === 'tool' ? [p.id] : [])) : []))
@@ -162,11 +183,15 @@ function run(ops: Op[], strict: boolean): void {
     fail: () => engine.fail(),
     break: () => { if (w.up) w.break(); else w.connect() },
     fetch: () => w.fetch(),
+    same: () => w.send('go on', `id${++n}`),
+    reload: () => w.reload(),
   }
   for (const op of ops) {
     steps[op]!()
+    distinct(view(w.state))
     if (strict) noDoubles(view(w.state))
   }
+  if (ops.includes('same')) return
   w.settle()
   engine.results()
   engine.write('the end')
@@ -193,4 +218,10 @@ test('nothing ever shows twice while the connection holds', () => {
   const steady = OPS.filter(([, op]) => op !== 'break' && op !== 'other')
   const ops = fc.array(fc.oneof(...steady.map(([weight, op]) => ({ weight, arbitrary: fc.constant(op) }))), { minLength: 5, maxLength: 90 })
   fc.assert(fc.property(ops, o => run(o, true)), { numRuns: RUNS })
+})
+
+test('no two things have one key, also of messages that are the same, and after a reload in the middle', () => {
+  const all: [number, Op][] = [...OPS, [5, 'same'], [2, 'reload']]
+  const ops = fc.array(fc.oneof(...all.map(([weight, op]) => ({ weight, arbitrary: fc.constant(op) }))), { minLength: 5, maxLength: 90 })
+  fc.assert(fc.property(ops, o => run(['same', ...o], false)), { numRuns: RUNS })
 })

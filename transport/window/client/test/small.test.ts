@@ -16,6 +16,8 @@ test('chats stand under the days people use', () => {
   const list = [chat('a', 'A', at(0)), chat('b', 'B', at(1)), chat('c', 'C', at(3)), chat('d', 'D', at(20)), chat('e', 'E', at(200))]
   expect(groups(list, now).map(g => g.title).slice(0, 4)).toEqual(['Today', 'Yesterday', 'The last 7 days', 'The last 30 days'])
   expect(groups(list, now)).toHaveLength(5)
+  const jumped = groups([list[0]!, list[1]!, { ...list[0]!, id: 'after the clock was changed' }], now)
+  expect(jumped.map(g => [g.title, g.chats.length])).toEqual([['Today', 2], ['Yesterday', 1]])
   expect(touch(list, 'c', at(0)).map(c => c.id)).toEqual(['c', 'a', 'b', 'd', 'e'])
   expect(patchRow(list, 'b', { title: 'Z' })[1]!.title).toBe('Z')
   expect(matches('Holiday in Pune', 'pune hol')).toBe(true)

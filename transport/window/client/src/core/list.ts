@@ -6,7 +6,8 @@ export interface Group { title: string; chats: ChatRow[] }
 
 const DAY = 86_400_000
 
-// groups puts chats, newest first, under the words people use for days. now is local time in milliseconds.
+// groups puts chats, newest first, under the words people use for days. now is local time in milliseconds. A clock that was
+// changed leaves days out of order: each still stands once, where its first chat does.
 export function groups(chats: readonly ChatRow[], now: number): Group[] {
   const midnight = new Date(now).setHours(0, 0, 0, 0)
   const name = (at: number) => {
@@ -19,8 +20,8 @@ export function groups(chats: readonly ChatRow[], now: number): Group[] {
   const out: Group[] = []
   for (const c of chats) {
     const title = name(Date.parse(c.updated_at) || 0)
-    const last = out[out.length - 1]
-    if (last?.title === title) last.chats.push(c)
+    const group = out.find(g => g.title === title)
+    if (group) group.chats.push(c)
     else out.push({ title, chats: [c] })
   }
   return out

@@ -139,7 +139,7 @@ export class Chats {
   added(id: string, title: string, model: string | null): void {
     this.changes++
     const at = new Date().toISOString()
-    this.rows = [{ id, title, channel: 'desktop', created_at: at, updated_at: at, untrusted: null, incognito: false, model }, ...this.rows]
+    this.rows = [{ id, title, channel: 'desktop', created_at: at, updated_at: at, untrusted: null, incognito: false, model }, ...this.rows.filter(r => r.id !== id)]
     this.soon()
   }
 
