@@ -20,6 +20,7 @@ import (
 // The messages of the actor.
 type (
 	nudge   struct{}                       // there may be calls that are not in the sums
+	due     struct{}                       // they have waited long enough
 	recheck struct{}                       // the settings changed
 	counted struct{ call msg.CountedCall } // a call to keep here
 	keep    struct{ *act.Reply[Budget] }   // keep going
@@ -37,6 +38,10 @@ type (
 
 const retryAfter = 30 * time.Second
 
+// foldWithin is how long a call waits for others before they are added to the sums together. What is read is right without it, and
+// a sum for each call would make the next message wait for its sync.
+const foldWithin = 500 * time.Millisecond
+
 // actor folds calls into the sums and speaks for the budget. All of its state is in rows; what is here is only what is under way.
 type actor struct {
 	s          *Service
@@ -46,6 +51,7 @@ type actor struct {
 	rebuilding bool
 	sending    map[string]bool // notices on their way
 	again      *act.Timer
+	soon       *act.Timer // a fold is due
 }
 
 func (a *actor) Start(c *act.Ctx) error {
@@ -68,6 +74,11 @@ func (a *actor) Stop(*act.Ctx) {
 func (a *actor) Receive(_ *act.Ctx, m any) {
 	switch m := m.(type) {
 	case nudge:
+		if a.soon == nil {
+			a.soon = a.c.After(foldWithin, due{})
+		}
+	case due:
+		a.soon = nil
 		a.s.nudged.Store(false)
 		a.follow()
 	case recheck:
@@ -93,7 +104,7 @@ func (a *actor) follow() {
 	}
 	more, err := a.fold(lookEvery)
 	if err == nil && more {
-		a.s.nudge()
+		a.c.Self().Tell(due{})
 		return
 	}
 	if err == nil && !a.rebuilding {

@@ -195,3 +195,9 @@ func inTill(t *testing.T, fn func(*testing.T, *till)) {
 		fn(t, d)
 	})
 }
+
+// folded waits until the calls so far are in the sums.
+func folded() {
+	time.Sleep(foldWithin)
+	synctest.Wait()
+}

@@ -26,12 +26,12 @@ func TestAMonth(t *testing.T) {
 		c := d.chat(false)
 		ctx := t.Context()
 		c.call("openai/a", 79*msg.Dollar/10)
-		synctest.Wait()
+		folded()
 		if b := d.budget(); b.State != "ok" || len(d.events) != 0 || len(d.notices()) != 0 {
 			t.Fatalf("%+v %v", b, d.events)
 		}
 		c.call("openai/a", msg.Dollar/10)
-		synctest.Wait()
+		folded()
 		if b := d.budget(); b.State != "warning" || b.Percent != 80 || b.SpentUSD != 8*msg.Dollar {
 			t.Fatalf("%+v", b)
 		}
@@ -57,16 +57,16 @@ func TestAMonth(t *testing.T) {
 				t.Fatal(free, err)
 			}
 		}
-		synctest.Wait()
+		folded()
 		if got := d.notices(); !slices.Equal(got, []string{"Model budget: 80% used", "Model budget used up"}) || len(d.events) != 2 {
 			t.Fatal(got, d.events)
 		}
 		d.kill()
-		synctest.Wait()
+		folded()
 		c.version = 0
 		c = d.chat(false)
 		c.call("openai/a", msg.Dollar)
-		synctest.Wait()
+		folded()
 		if got := d.notices(); len(got) != 2 || len(d.events) != 2 {
 			t.Fatal("told again after a restart", got, d.events)
 		}
@@ -89,7 +89,7 @@ func TestAMonth(t *testing.T) {
 			t.Fatalf("%+v", b)
 		}
 		c.call("openai/a", 11*msg.Dollar)
-		synctest.Wait()
+		folded()
 		if err := d.s.Allow(ctx, "openai/a"); err == nil {
 			t.Fatal("the wish of December counts in January")
 		}
@@ -120,7 +120,7 @@ func TestTheMonthsEndInAnotherZone(t *testing.T) {
 		d.limits.MonthlyUSD = 10 * msg.Dollar
 		d.set(func() { d.now = time.Date(2026, 12, 31, 20, 0, 0, 0, time.UTC) })
 		d.chat(false).call("openai/a", 9*msg.Dollar)
-		synctest.Wait()
+		folded()
 		for zone, want := range map[string]string{"UTC": "2026-12 9", "Asia/Kolkata": "2027-01 9", "America/New_York": "2026-12 9"} {
 			d.set(func() { d.zone = zoned(t, zone) })
 			b := d.budget()
@@ -148,20 +148,20 @@ func TestNoticesAreNotLost(t *testing.T) {
 		d.set(func() { d.mute = true })
 		d.chat(false).call("openai/a", 9*msg.Dollar)
 		time.Sleep(2 * retryAfter)
-		synctest.Wait()
+		folded()
 		if got := d.notices(); len(got) != 0 {
 			t.Fatal(got)
 		}
 		d.kill()
 		d.set(func() { d.mute = false })
 		time.Sleep(2 * retryAfter)
-		synctest.Wait()
+		folded()
 		if got := d.notices(); len(got) != 1 {
 			t.Fatal(got)
 		}
 		d.kill()
 		time.Sleep(2 * retryAfter)
-		synctest.Wait()
+		folded()
 		if v, _ := d.s.open(); len(d.notices()) != 1 || len(v.state.Due) != 0 {
 			t.Fatal(d.notices(), v.state)
 		} else {
@@ -196,7 +196,7 @@ func TestAFullDisk(t *testing.T) {
 		d.kill()
 		d.set(func() { full, d.limits.MonthlyUSD = journal.ErrFull, 10*msg.Dollar })
 		d.chat(false).call("openai/a", 9*msg.Dollar)
-		synctest.Wait()
+		folded()
 		if b := d.budget(); b.SpentUSD != 9*msg.Dollar || len(d.notices()) != 0 {
 			t.Fatalf("%+v", b)
 		}
@@ -205,7 +205,7 @@ func TestAFullDisk(t *testing.T) {
 		}
 		d.set(func() { full = nil })
 		time.Sleep(2 * retryAfter)
-		synctest.Wait()
+		folded()
 		if b := d.budget(); b.SpentUSD != 9*msg.Dollar || len(d.notices()) != 1 {
 			t.Fatalf("%+v %v", b, d.notices())
 		}
@@ -224,7 +224,7 @@ func TestIncognitoCalls(t *testing.T) {
 		d.close()
 		d.store = store.Reopen()
 		d.open()
-		synctest.Wait()
+		folded()
 		if r := d.report(); r.Totals.CostUSD == nil || *r.Totals.CostUSD != msg.Dollar || len(r.ByModel) != 1 || r.ByModel[0].Calls != 1 {
 			t.Fatalf("%+v", r)
 		}
@@ -246,7 +246,7 @@ func TestIncognitoCalls(t *testing.T) {
 func TestCount(t *testing.T) {
 	inTill(t, func(t *testing.T, d *till) {
 		d.s.Count(msg.CountedCall{Model: "openai/a", Source: "background", Usage: msg.ModelUsage{PromptTokens: 3, CompletionTokens: -1}})
-		synctest.Wait()
+		folded()
 		r := d.report()
 		if len(r.BySource) != 1 || r.BySource[0].Source != "background" || r.Totals.PromptTokens != 3 || r.Totals.CompletionTokens != 0 || r.Totals.CostUSD != nil {
 			t.Errorf("%+v", r)
@@ -262,7 +262,7 @@ func TestSumsAreMadeAnew(t *testing.T) {
 			d.set(func() { d.now = d.now.Add(7 * time.Minute) })
 			c.call([]string{"openai/a", "ollama_chat/q"}[i%2], msg.USD(i))
 		}
-		synctest.Wait()
+		folded()
 		want, _ := json.Marshal(d.report())
 		d.close()
 		d.store = d.store.Reopen()
@@ -289,7 +289,7 @@ func TestSumsAreMadeAnew(t *testing.T) {
 		}
 		d.store = d.store.Reopen()
 		d.open()
-		synctest.Wait()
+		folded()
 		if got, _ := json.Marshal(d.report()); string(got) != string(want) {
 			t.Fatalf("got  %s\nwant %s", got, want)
 		}
@@ -342,6 +342,7 @@ func TestAsAPlainSum(t *testing.T) {
 func (d *till) settle() {
 	d.t.Helper()
 	for newest := d.j.Newest(); ; {
+		d.s.ref.Tell(due{})
 		_, _ = d.s.KeepGoing(context.Background()) // behind all that the actor was told
 		v, err := d.s.open()
 		if err != nil {
