@@ -171,8 +171,8 @@ func (s *Stop) measure(ctx context.Context, b *bed, r *Report, m *measured, chil
 	if err != nil {
 		return err
 	}
-	r.goal("the flag is on disk after", saved, s.FlagGoal)
-	r.add("request to stop.updated read", "%s", show(<-flag))
+	r.goal("request to stop.updated read, which is sent when the flag is on disk", <-flag, s.FlagGoal)
+	r.add("the engine's own count, to when its actor runs again", "%s", show(saved))
 	r.goal("request to the model's call cut, as the model sees it, p99", m.cuts.Percentile(99), s.CutGoal)
 	r.add("the same, median / slowest (of how many)", "%s / %s (%d)", show(m.cuts.Median()), show(m.cuts.Percentile(100)), len(m.cuts))
 	r.spread("request to the end of a reply read", m.ends)
