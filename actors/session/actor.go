@@ -231,8 +231,9 @@ func (a *actor) commit(c *change) error {
 		a.o.Bus.Publish(c.before...)
 	}
 	if !c.empty() {
+		a.planAhead(c)
 		if err := a.write(c); err != nil {
-			a.lost(c, err)
+			a.lost(c, err) // with what was planned
 			return err
 		}
 	}

@@ -49,8 +49,9 @@ type change struct {
 	notes  []journal.Note
 	after  []effect
 
-	touched  bool // the session's row is to be written
-	dropped  bool // checkpoints are part of the rows now
+	added    []*pb.MessageRow // messages among rows
+	touched  bool             // the session's row is to be written
+	dropped  bool             // checkpoints are part of the rows now
 	deleted  bool
 	audience bool // who may see an incognito chat changed: it counts before anything of the change is told
 }
@@ -110,6 +111,7 @@ func (c *change) addMessage(r *pb.MessageRow) {
 	}
 	c.event(&pb.Event{Kind: &pb.Event_Added{Added: added(r)}})
 	c.row(c.chat.tables.Messages.Put(r))
+	c.added = append(c.added, r)
 	if Searchable(r) && !c.chat.Incognito {
 		c.stored(NoteStored, r.Id)
 	}

@@ -17,8 +17,9 @@ type (
 	// makePlan prepares a turn: model, history, tools, prompt.
 	makePlan struct {
 		Run, Turn string
-		Model     string // for this message only
-		First     string // id of the first message it answers
+		Model     string           // for this message only
+		First     string           // id of the first message it answers
+		Unsaved   []*pb.MessageRow // messages on their way to the disk
 	}
 	callModel struct {
 		Turn string

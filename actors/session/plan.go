@@ -25,13 +25,27 @@ type planInput struct {
 	memory               bool // the turn may use what is known about the person
 	summaryUpto          string
 	checks               []chan struct{} // rule checks that the reply waits for
+	unsaved              []*pb.MessageRow
+}
+
+// planAhead plans the turn of an idle chat while its message is synced: a plan only reads, and it is heard of only after the
+// message. A change that also does something else first is planned after it, as what it reads may be what that makes.
+func (a *actor) planAhead(c *change) {
+	if c.open != "" || len(c.after) == 0 {
+		return
+	}
+	if e, ok := c.after[0].(makePlan); ok {
+		e.Unsaved = c.added
+		c.after = c.after[1:]
+		a.plan(e)
+	}
 }
 
 // plan prepares a turn beside the mailbox.
 func (a *actor) plan(e makePlan) {
 	s := a.chat.state
 	in := planInput{session: a.chat.id, turn: e.Turn, first: e.First, strict: e.Model, own: s.Model, channel: s.Channel,
-		incognito: s.Incognito, memory: a.mayRemember(), untrusted: s.GetUntrusted() != "", summaryUpto: s.SummaryUpto}
+		incognito: s.Incognito, memory: a.mayRemember(), untrusted: s.GetUntrusted() != "", summaryUpto: s.SummaryUpto, unsaved: e.Unsaved}
 	for _, done := range a.checks {
 		in.checks = append(in.checks, done)
 	}
@@ -98,8 +112,13 @@ func (p *planner) read() (rows []*pb.MessageRow, summary string, err error) {
 	if err != nil {
 		return nil, "", err
 	}
-	if !ok {
+	if !ok && len(p.in.unsaved) == 0 {
 		return nil, "", msg.ErrNoChat
+	}
+	for _, m := range p.in.unsaved { // behind all others; the disk may have them by now
+		if len(rows) == 0 || rows[len(rows)-1].Id < m.Id {
+			rows = append(rows, m)
+		}
 	}
 	if p.in.summaryUpto != "" {
 		if s, ok, err := p.tables.Summaries.Get(r, []byte(p.in.session)); err == nil && ok {
