@@ -9,8 +9,7 @@
 //  - Rows are exact when the socket answered a ping sent after they came and nothing durable happened since they were asked
 //    for ("tick"): then rows and events tell of the same moment. Other rows are shown too, and read again.
 
-import { type Ending, type Item, type Part, type PendingStatus, type ReplyItem, type Starter, type ToolPart, type UserItem, endingOf, resultState } from './items'
-import { dropSince } from './reread'
+import { type Ending, type Item, type Part, type PendingStatus, type ReplyItem, type Starter, type ToolPart, type UserItem, dropSince, endingOf, resultState } from './items'
 import type { Ask, ChatEvent, UndoWindow } from './wire'
 
 export interface Live {

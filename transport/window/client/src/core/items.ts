@@ -195,3 +195,14 @@ function markText(row: Row): string {
   const TEXTS: Record<string, string> = { trusted: 'You said this chat can be trusted again.', restoring: 'You asked to bring something back.', restored: 'Brought back.' }
   return TEXTS[row.name ?? ''] ?? 'Something happened in this chat.'
 }
+
+// dropSince removes the stored parts of a reply that this window saw from its start.
+export function dropSince(items: Item[], since: string): Item[] {
+  const out: Item[] = []
+  for (const i of items) {
+    const ids = i.kind === 'reply' ? i.ids.filter(id => id <= since) : []
+    if (i.kind !== 'reply' || ids.length === i.ids.length) out.push(i)
+    else if (ids.length) out.push({ ...i, ids, parts: i.parts.filter(p => (p.row ?? '') <= since) })
+  }
+  return out
+}

@@ -1,7 +1,7 @@
 // Reading a chat's stored rows again while it goes on: what was seen happening and what is stored become one.
 
 import type { ChatState, Pending } from './chat'
-import { type Item, type ReplyItem, type Starter, type UserItem, fold } from './items'
+import { type Item, type ReplyItem, type Starter, type UserItem, dropSince, fold } from './items'
 import type { Row } from './wire'
 
 // rowsRead takes what was read from the store. tick is the state's tick when the reading began.
@@ -38,17 +38,6 @@ function beginning(items: Item[], r: { since: string; starter: Starter | null })
 function lastUser(items: Item[]): string {
   const row = items.findLast(i => i.kind === 'user')
   return row?.kind === 'user' ? row.id : ''
-}
-
-// dropSince removes the stored parts of a reply that this window saw from its start.
-export function dropSince(items: Item[], since: string): Item[] {
-  const out: Item[] = []
-  for (const i of items) {
-    const ids = i.kind === 'reply' ? i.ids.filter(id => id <= since) : []
-    if (i.kind !== 'reply' || ids.length === i.ids.length) out.push(i)
-    else if (ids.length) out.push({ ...i, ids, parts: i.parts.filter(p => (p.row ?? '') <= since) })
-  }
-  return out
 }
 
 function same(a: string[], b: string[]): boolean {
