@@ -212,7 +212,7 @@ func callsFor(wish, digest string) (list []msg.ToolCall) {
 }
 
 // wishNames are what a message can ask for.
-var wishNames = []string{"look", "inbox", "page", "lock", "mail", "post", "buy", "code", "pair", "mix", "wrong", "broken", "long"}
+var wishNames = []string{"look", "inbox", "page", "lock", "lock", "mail", "mail", "post", "post", "buy", "code", "code", "code", "pair", "mix", "mix", "wrong", "broken", "long"}
 
 // slowApps are a pretend world's tools that take a while before and after what they do.
 func slowApps(w *pretend.World, begins func(call string)) []msg.Plugin {

@@ -227,3 +227,36 @@ func TestTwoChatsAreEachAsAlone(t *testing.T) {
 		return firstOf(wrongs(one, two, both), unlike(one.chats[0], both.chats[0]), unlike(two.chats[0], both.chats[1]))
 	}}.hold(t)
 }
+
+// The scripts reach what the relations are about; else they would prove too little.
+func TestTheScriptsReachWhatMatters(t *testing.T) {
+	reached := map[string]int{}
+	for seed := range uint64(40) {
+		r := rand.New(rand.NewPCG(seed, 99))
+		g := alone(t, setup{}, cutAnywhere(r, 30))
+		if problem := wrongs(g); problem != "" {
+			t.Fatalf("seed %d: %s", seed, problem)
+		}
+		reached["a cut in a turn"] += g.hot
+		reached["a cut outside"] += g.cuts - g.hot
+		c := g.chats[0]
+		for _, s := range append(append(append([]string{}, c.acks...), c.log...), c.rows...) {
+			for _, what := range marks {
+				if strings.Contains(s, what) {
+					reached[what]++
+				}
+			}
+		}
+	}
+	for _, what := range append(marks, "a cut in a turn", "a cut outside") {
+		if reached[what] == 0 {
+			t.Errorf("never: %s", what)
+		}
+	}
+	t.Log(reached)
+}
+
+// marks are what answers to steps, log and transcript say when something came to pass.
+var marks = []string{"Steered:true", "Queued:true", "Repeated:true", "cancel: true", "cancel: false", "answer: true", "answer: false Nothing is waiting", "answer: false decision must",
+	"react: true", ", true", "undo: false", "(interrupted)", "(stopped)", "NOT SENT", "NOT DONE", "not known whether it went through", "Sentient stopped before", `"ok":true`, `"dropped":[`, `"type":"error"`,
+	`"decision":"allow_session"`, `"name":"trusted"`, "your screen", "user_interjection", "#wrong"}

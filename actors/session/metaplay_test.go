@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -42,6 +43,7 @@ type game struct {
 	players []*player
 	began   map[string]int // calls whose tool began
 	faults  []string       // what must not be
+	ending  bool
 	cuts    int
 	hot     int // cuts in which a turn was open
 	before  []string
@@ -59,6 +61,9 @@ type player struct {
 	sentText  map[int]step
 	approvals []string
 	undos     []string
+	asked     int  // of those, how many the person has reacted to
+	polls     int  // how often the person looked whether something is asked
+	thinking  bool // what is asked was seen
 	seen      int
 }
 
@@ -113,7 +118,7 @@ func newGame(t *testing.T, s setup, dir string) *game {
 	g.files.attach["f.txt"] = Attachment{Text: "What the file says."}
 	g.files.attach["screens/s.png"] = Attachment{Image: []byte("picture"), MIME: "image/png"}
 	g.set(func(c *app.Config) { c.Tools.Approvals.UndoSeconds = 5 })
-	g.setRules(map[string]string{"home_lock": "allow", "mail_send": "allow", "social_post": "allow"})
+	g.setRules(map[string]string{"mail_send": "allow", "social_post": "allow"})
 	g.wrap = func(j journal.Journal) journal.Journal {
 		g.kill = &killer{Journal: j, left: -1}
 		return g.kill
@@ -178,6 +183,7 @@ func (p *player) play() {
 	switch {
 	case s.Do == "wait":
 		p.at += s.D
+	case s.Do == "react" && !p.ready(s):
 	case isCut(s) && s.With == "quiet" && !p.g.quiet():
 	case s.Do == "idle":
 		for _, o := range p.g.players {
@@ -279,6 +285,44 @@ func (p *player) answer(s step) string {
 	return fmt.Sprint(ok, err)
 }
 
+// ready: something waits for the person, who has thought about it, or nothing will. Until then the step comes again.
+func (p *player) ready(s step) bool {
+	asked := len(p.approvals) + len(p.undos)
+	switch {
+	case p.thinking:
+		p.thinking = false
+	case p.asked < asked && p.g.running(p):
+		p.at, p.thinking = p.at+s.D, true
+	case p.g.running(p) && p.polls < 100:
+		p.at, p.polls = p.at+170*time.Millisecond+7, p.polls+1
+	default:
+		p.polls = 0
+		return true
+	}
+	if p.thinking || p.polls > 0 && p.asked >= asked {
+		p.next--
+		return false
+	}
+	p.polls = 0
+	return true
+}
+
+// react answers what came last: a request, or a window as one would who gave that answer to a request.
+func (p *player) react(s step) string {
+	p.asked = len(p.approvals) + len(p.undos)
+	answer := p.answer(s)
+	action := "undo"
+	if strings.HasPrefix(s.With, "allow") {
+		action = "send_now"
+	}
+	if s.With != "perhaps" {
+		answer += ", " + p.undo(step{With: action})
+	}
+	return answer
+}
+
+func (g *game) running(p *player) bool { return slices.Contains(g.chats.Running(), p.session) }
+
 func (p *player) undo(s step) string {
 	ok, err := p.g.chats.Undo(p.g.t.Context(), older(p.undos, s.Tag), s.With)
 	return fmt.Sprint(ok, err)
@@ -325,6 +369,10 @@ func (g *game) finish() {
 		}
 	}
 	g.look()
+	g.ending = true
+	if g.each != nil {
+		g.each(g)
+	}
 }
 
 // played is what a game came to, each chat without what differs from run to run.

@@ -14,7 +14,7 @@ type step struct {
 	Text string        // what a message asks for, a title
 	With string        // an attachment, a decision, an action; of a cut: "quiet" does it only where nothing is in flight
 	ID   bool          // the message has a client_id
-	D    time.Duration // of a wait
+	D    time.Duration // of a wait, and how long a person thinks before "react"
 }
 
 func (s step) String() string {
@@ -63,12 +63,16 @@ func init() { // the players of the steps use the table
 			s.With = pick(r, "", "", "", "", "f.txt", "screens/s.png")
 		}, (*player).send},
 		{"steer", 3, func(r *rand.Rand, s *step) { s.Text, s.ID = someWishes(r), r.IntN(2) == 0 }, (*player).steer},
-		{"again", 2, func(r *rand.Rand, s *step) { s.Tag = 1 + r.IntN(max(1, s.Tag)) }, (*player).again},
+		{"again", 2, func(r *rand.Rand, s *step) { s.Tag = 1 + r.IntN(s.Tag) }, (*player).again},
 		{"cancel", 2, nil, (*player).cancel},
 		{"answer", 6, func(r *rand.Rand, s *step) {
 			s.Tag = pick(r, 0, 0, 0, 0, 1, 99)
 			s.With = pick(r, "allow", "allow", "allow_session", "allow_always", "deny", "perhaps")
 		}, (*player).answer},
+		{"react", 8, func(r *rand.Rand, s *step) {
+			s.D = time.Duration(r.Int64N(int64(1500*time.Millisecond))) + 1
+			s.With = pick(r, "allow", "allow", "allow", "allow_session", "allow_session", "deny", "perhaps")
+		}, (*player).react},
 		{"undo", 4, func(r *rand.Rand, s *step) {
 			s.Tag, s.With = pick(r, 0, 0, 0, 1, 99), pick(r, "undo", "send_now", "send_now")
 		}, (*player).undo},
@@ -109,9 +113,12 @@ func someScript(r *rand.Rand, n int) []step {
 			if at -= k.weight; at >= 0 {
 				continue
 			}
-			s := step{Do: k.do, Tag: messages}
-			if k.do == "send" || k.do == "steer" {
+			s := step{Do: k.do}
+			switch k.do {
+			case "send", "steer":
 				messages++
+				s.Tag = messages
+			case "again":
 				s.Tag = messages
 			}
 			if k.make != nil {
