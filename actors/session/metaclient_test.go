@@ -240,7 +240,7 @@ func keptEvents(g *game, r journal.Reader) (list []string) {
 // replies too and over ends of the engine.
 func TestAClientThatComesAndGoesSeesTheSame(t *testing.T) {
 	relation{12, 30, cutAnywhere, func(t *testing.T, script []step) string {
-		cs := &clients{r: rand.New(rand.NewPCG(uint64(len(script)), 6)), always: client{id: "always"}, others: []*client{{id: "one"}, {id: "two"}}}
+		cs := &clients{r: newRand(script), always: client{id: "always"}, others: []*client{{id: "one"}, {id: "two"}}}
 		return wrongs(play(t, setup{each: cs.each}, part{label: "A", script: splitWaits(cs.r, script)}, part{label: "B", starts: 123456789, script: without(script, isCut)}))
 	}}.hold(t)
 }

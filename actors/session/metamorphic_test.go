@@ -202,7 +202,7 @@ func TestWhatChangesNothing(t *testing.T) {
 			relation{3, 30, someScript, func(t *testing.T, script []step) string {
 				other := script
 				if v.change != nil {
-					other = v.change(rand.New(rand.NewPCG(uint64(len(script)), 4)), script)
+					other = v.change(newRand(script), script)
 				}
 				a, b := alone(t, setup{}, script), alone(t, v.s, other)
 				return firstOf(wrongs(a, b), unlike(a.chats[0], b.chats[0]))

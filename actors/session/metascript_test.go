@@ -210,3 +210,6 @@ func shrink(script []step, problem string, until time.Time, fails func([]step) s
 	}
 	return script, problem
 }
+
+// newRand draws what a script does not say, the same for the same script.
+func newRand(script []step) *rand.Rand { return rand.New(rand.NewPCG(uint64(len(script)), 5)) }
