@@ -39,7 +39,7 @@ type wasCut struct {
 func (p *player) beforeCut(how string) *wasCut {
 	g := p.g
 	c := &wasCut{p: p, how: how, rows: p.rows(), open: slices.Contains(g.chats.Running(), p.session), asked: g.model.about(p.label),
-		effects: len(g.world.Effects()), at: time.Now(), written: g.kill.killed}
+		effects: len(g.world.Effects()), at: time.Now(), written: g.kill.killed || g.wasFull}
 	r, err := g.j.Read()
 	if err != nil {
 		g.t.Fatal(err)

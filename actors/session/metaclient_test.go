@@ -198,12 +198,29 @@ func (cs *clients) each(g *game) {
 			continue
 		}
 		c.take(0)
-		if problem := c.view.unlike(cs.always.view); problem != "" {
-			g.fault("the socket %s: %s", c.id, problem)
-		}
 	}
+	cs.always.take(0) // asking for what runs may have settled a turn
+	cs.compare(g)
 	if g.ending {
 		cs.end(g)
+	}
+}
+
+// compare looks at those who are connected. While the disk is full, one who comes back does not see that a turn is over whose
+// end could not be written yet.
+func (cs *clients) compare(g *game) {
+	for _, c := range cs.others {
+		if c.bus == nil {
+			continue
+		}
+		c.take(0)
+		mine, theirs := c.view, cs.always.view
+		if g.wasFull && !g.ending {
+			mine.runs, theirs.runs = nil, nil
+		}
+		if problem := mine.unlike(theirs); problem != "" {
+			g.fault("the socket %s: %s", c.id, problem)
+		}
 	}
 }
 
@@ -239,7 +256,7 @@ func keptEvents(g *game, r journal.Reader) (list []string) {
 // Relation 6: a client that comes and goes and asks for what it missed sees what one sees that always listened, in the middle of
 // replies too and over ends of the engine.
 func TestAClientThatComesAndGoesSeesTheSame(t *testing.T) {
-	relation{12, 30, cutAnywhere, func(t *testing.T, script []step) string {
+	relation{12, 30, anyTrouble, func(t *testing.T, script []step) string {
 		cs := &clients{r: newRand(script), always: client{id: "always"}, others: []*client{{id: "one"}, {id: "two"}}}
 		return wrongs(play(t, setup{each: cs.each}, part{label: "A", script: splitWaits(cs.r, script)}, part{label: "B", starts: 123456789, script: without(script, isCut)}))
 	}}.hold(t)

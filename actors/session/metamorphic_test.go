@@ -158,6 +158,27 @@ func cutAnywhere(r *rand.Rand, n int) []step {
 	return script
 }
 
+// fullForAWhile has no room on the disk for some time, and may be cut besides.
+func fullForAWhile(r *rand.Rand, n int) []step {
+	script := someScript(r, n)
+	for range 1 + r.IntN(2) {
+		script = inWait(r, inWait(r, script, step{Do: "full"}), step{Do: "room"})
+	}
+	if r.IntN(3) == 0 {
+		script = inWait(r, script, pick(r, step{Do: "restart"}, step{Do: "kill"}))
+	}
+	return script
+}
+
+func anyTrouble(r *rand.Rand, n int) []step {
+	return pick(r, cutAnywhere, cutAnywhere, fullForAWhile)(r, n)
+}
+
+// A disk that is full for a while loses nothing that was acknowledged, and each turn that began still ends once.
+func TestAFullDiskIsLawful(t *testing.T) {
+	relation{10, 25, fullForAWhile, func(t *testing.T, script []step) string { return wrongs(alone(t, setup{}, script)) }}.hold(t)
+}
+
 // Relation 3: an end of the engine in the middle changes no more than the laws allow, which every game checks at each cut and at
 // its end (metacheck_test.go); up to the first cut the transcript is the beginning of the undisturbed one.
 func lawfulCuts(s setup) func(t *testing.T, script []step) string {
@@ -233,12 +254,15 @@ func TestTheScriptsReachWhatMatters(t *testing.T) {
 	reached := map[string]int{}
 	for seed := range uint64(40) {
 		r := rand.New(rand.NewPCG(seed, 99))
-		g := alone(t, setup{}, cutAnywhere(r, 30))
+		g := alone(t, setup{}, anyTrouble(r, 30))
 		if problem := wrongs(g); problem != "" {
 			t.Fatalf("seed %d: %s", seed, problem)
 		}
 		reached["a cut in a turn"] += g.hot
 		reached["a cut outside"] += g.cuts - g.hot
+		for _, job := range g.jobs {
+			reached["asked for "+job]++
+		}
 		c := g.chats[0]
 		for _, s := range append(append(append([]string{}, c.acks...), c.log...), c.rows...) {
 			for _, what := range marks {
@@ -248,7 +272,7 @@ func TestTheScriptsReachWhatMatters(t *testing.T) {
 			}
 		}
 	}
-	for _, what := range append(marks, "a cut in a turn", "a cut outside") {
+	for _, what := range append(marks, "a cut in a turn", "a cut outside", "asked for chat", "asked for titles", "asked for memory") {
 		if reached[what] == 0 {
 			t.Errorf("never: %s", what)
 		}
@@ -259,4 +283,4 @@ func TestTheScriptsReachWhatMatters(t *testing.T) {
 // marks are what answers to steps, log and transcript say when something came to pass.
 var marks = []string{"Steered:true", "Queued:true", "Repeated:true", "cancel: true", "cancel: false", "answer: true", "answer: false Nothing is waiting", "answer: false decision must",
 	"react: true", ", true", "undo: false", "(interrupted)", "(stopped)", "NOT SENT", "NOT DONE", "not known whether it went through", "Sentient stopped before", `"ok":true`, `"dropped":[`, `"type":"error"`,
-	`"decision":"allow_session"`, `"name":"trusted"`, "your screen", "user_interjection", "#wrong"}
+	`"decision":"allow_session"`, `"name":"trusted"`, "your screen", "user_interjection", "#wrong", "The disk is full"}

@@ -44,6 +44,7 @@ type game struct {
 	began   map[string]int // calls whose tool began
 	faults  []string       // what must not be
 	ending  bool
+	wasFull bool // the disk was full for a while: what was checkpointed then may be lost
 	cuts    int
 	hot     int // cuts in which a turn was open
 	before  []string
@@ -82,6 +83,8 @@ func play(t *testing.T, s setup, parts ...part) *played {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGame(t, s, dir)
 		g.open()
+		defer time.Sleep(2 * time.Second)
+		defer func() { g.close() }()
 		start := time.Now()
 		for _, p := range parts {
 			g.players = append(g.players, &player{g: g, part: p, session: ulid.Make().String(), at: p.starts, sent: map[int]msg.Sent{}, sentText: map[int]step{}})
@@ -103,8 +106,6 @@ func play(t *testing.T, s setup, parts ...part) *played {
 		}
 		g.finish()
 		out = g.played()
-		g.close()
-		time.Sleep(2 * time.Second)
 	})
 	return out
 }
@@ -117,7 +118,10 @@ func newGame(t *testing.T, s setup, dir string) *game {
 	g.house.idle = s.idle
 	g.files.attach["f.txt"] = Attachment{Text: "What the file says."}
 	g.files.attach["screens/s.png"] = Attachment{Image: []byte("picture"), MIME: "image/png"}
-	g.set(func(c *app.Config) { c.Tools.Approvals.UndoSeconds = 5 })
+	g.set(func(c *app.Config) {
+		c.Tools.Approvals.UndoSeconds = 5
+		c.Chat.AutoTitle, c.Chat.HistoryWindow, c.Chat.CompressAfterMessages = true, 12, 10
+	})
 	g.setRules(map[string]string{"mail_send": "allow", "social_post": "allow"})
 	g.wrap = func(j journal.Journal) journal.Journal {
 		g.kill = &killer{Journal: j, left: -1}
@@ -192,6 +196,9 @@ func (p *player) play() {
 		time.Sleep(s.D)
 	case s.Do == "killwrite":
 		p.g.kill.left = s.Tag
+	case s.Do == "full" || s.Do == "room":
+		p.g.store.SetFull(s.Do == "full")
+		p.g.wasFull = true
 	case isCut(s):
 		p.g.cut(s.Do)
 	default:
@@ -349,6 +356,7 @@ func (p *player) rows() []msg.MessageRow {
 
 // finish lets everything end, and shows that each chat goes on.
 func (g *game) finish() {
+	g.store.SetFull(false)
 	for i := 0; !g.quiet(); i++ {
 		if i == 50 {
 			g.fault("something never ends: %v", g.work.Running())
@@ -382,6 +390,7 @@ type played struct {
 	cuts   int
 	hot    int
 	before []string // the transcript before the first cut
+	jobs   []string // what the model was asked for
 }
 
 type chatPlayed struct {
@@ -446,6 +455,9 @@ func (g *game) played() *played {
 		out.chats = append(out.chats, c)
 	}
 	g.checkEffects()
+	for _, a := range g.model.asked {
+		out.jobs = append(out.jobs, a.r.Job)
+	}
 	out.faults = g.faults
 	return out
 }

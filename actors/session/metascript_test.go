@@ -3,6 +3,7 @@ package session
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 )
@@ -187,7 +188,7 @@ func without(script []step, drop func(step) bool) (out []step) {
 }
 
 func isCut(s step) bool {
-	return s.Do == "restart" || s.Do == "kill" || s.Do == "killwrite" || s.Do == "idle"
+	return slices.Contains([]string{"restart", "kill", "killwrite", "idle", "full", "room"}, s.Do)
 }
 
 func isExtra(s step) bool { return s.With == "extra" }

@@ -1,11 +1,13 @@
 package session
 
 import (
+	"errors"
 	"slices"
 	"testing"
 
 	"google.golang.org/protobuf/proto"
 
+	"sentient/actors/msg"
 	pb "sentient/proto/session"
 )
 
@@ -22,15 +24,18 @@ func (p *player) checkState() {
 	if g.kill.killed || !g.chats.Exists(p.session) {
 		return
 	}
+	known, err := g.memory(p.session)
+	if errors.Is(err, msg.ErrDiskFull) { // its last turn can't be settled yet
+		return
+	}
+	if err != nil {
+		g.t.Fatal(err)
+	}
 	l, err := g.j.Load(g.t.Context(), stream(p.session))
 	if err != nil {
 		g.t.Fatal(err)
 	}
 	told, err := restore(l.Snapshot, l.Events)
-	if err != nil {
-		g.t.Fatal(err)
-	}
-	known, err := g.memory(p.session)
 	if err != nil {
 		g.t.Fatal(err)
 	}
@@ -77,7 +82,7 @@ func some(id string) []string {
 
 // At every moment the journal alone makes the state that the actor has, so that sleep, restart and crash can change nothing.
 func TestTheJournalIsTheState(t *testing.T) {
-	relation{12, 30, cutAnywhere, func(t *testing.T, script []step) string {
+	relation{12, 30, anyTrouble, func(t *testing.T, script []step) string {
 		each := func(g *game) {
 			for _, p := range g.players {
 				p.checkState()
