@@ -39,7 +39,7 @@ type wasCut struct {
 func (p *player) beforeCut(how string) *wasCut {
 	g := p.g
 	c := &wasCut{p: p, how: how, rows: p.rows(), open: slices.Contains(g.chats.Running(), p.session), asked: g.model.about(p.label),
-		effects: len(g.world.Effects()), at: time.Now(), written: g.kill.killed || g.wasFull}
+		effects: len(g.world.Effects()), at: time.Now(), written: g.kill.isDead() || g.wasFull}
 	r, err := g.j.Read()
 	if err != nil {
 		g.t.Fatal(err)
@@ -100,7 +100,7 @@ func (c *wasCut) check() {
 			g.fault("came by itself after the start: %s %q, waiting were %q", r.Role, r.Content, c.queued)
 		}
 	}
-	if len(rest) == 0 && len(c.queued) > 0 {
+	if len(rest) == 0 && len(c.queued) > 0 && !g.stop.State().Stopped {
 		g.fault("nobody answers %q", c.queued)
 	}
 	c.checkNothingRuns(len(rest) > 0)
@@ -207,6 +207,7 @@ func (g *game) checkChat(p *player, log []string) {
 	g.checkTurns(log)
 	g.checkMessages(p, rows, log)
 	g.checkRequests(p)
+	p.checkTold()
 }
 
 // checkTurns: each turn begins once and ends once, in this order.
@@ -215,6 +216,8 @@ func (g *game) checkTurns(log []string) {
 	for _, b := range log {
 		turn := turnOf([]byte(b))
 		switch {
+		case strings.Contains(b, `"dropped":true`): // it waited for a turn, and a stop ended it before it began
+			at[turn]++
 		case strings.HasPrefix(b, `{"type":"session",`):
 			if at[turn]++; at[turn] != 1 {
 				g.fault("a turn begins twice")

@@ -97,7 +97,7 @@ func play(t *testing.T, s setup, parts ...part) *played {
 			p.play()
 			synctest.Wait()
 			g.look()
-			if g.kill.killed {
+			if g.kill.isDead() {
 				g.cut("kill")
 			}
 			if g.each != nil {
@@ -195,7 +195,7 @@ func (p *player) play() {
 		}
 		time.Sleep(s.D)
 	case s.Do == "killwrite":
-		p.g.kill.left = s.Tag
+		p.g.kill.after(s.Tag)
 	case s.Do == "full" || s.Do == "room":
 		p.g.store.SetFull(s.Do == "full")
 		p.g.wasFull = true
@@ -279,6 +279,19 @@ func (p *player) cancel(step) string {
 	return fmt.Sprint(ok, err)
 }
 
+func (p *player) stopAll(step) string {
+	r, err := p.g.stop.StopAll(p.g.t.Context(), "desktop")
+	if len(r.NotEnded) > 0 {
+		p.g.fault("a stop did not end %v", r.NotEnded)
+	}
+	return fmt.Sprint(r.Stopped, r.Cancelled, err)
+}
+
+func (p *player) resume(step) string {
+	r, err := p.g.stop.Resume(p.g.t.Context(), "desktop")
+	return fmt.Sprint(r.Stopped, err)
+}
+
 // older is the id that many before the newest; one that nobody ever had when there are not as many.
 func older(ids []string, back int) string {
 	if back >= len(ids) {
@@ -354,9 +367,18 @@ func (p *player) rows() []msg.MessageRow {
 	return rows
 }
 
+// resumed ends a stop, so that what waits for that can end too; a kill on the way is seen by the caller.
+func (g *game) resumed() {
+	if g.stop.State().Stopped {
+		_, _ = g.stop.Resume(g.t.Context(), "desktop")
+		synctest.Wait()
+	}
+}
+
 // finish lets everything end, and shows that each chat goes on.
 func (g *game) finish() {
 	g.store.SetFull(false)
+	g.resumed()
 	for i := 0; !g.quiet(); i++ {
 		if i == 50 {
 			g.fault("something never ends: %v", g.work.Running())
@@ -364,11 +386,14 @@ func (g *game) finish() {
 		}
 		g.wait(20 * time.Minute)
 		g.look()
-		if g.kill.killed {
+		if g.kill.isDead() {
 			g.cut("kill")
+			g.resumed()
 		}
 	}
-	g.kill.left = -1
+	g.kill.after(-1)
+	g.resumed()
+	g.wait(20 * time.Minute)
 	for _, p := range g.players {
 		p.heard(step{Do: "last"}, p.send(step{Do: "send", Tag: 1000, Text: "#fresh"}))
 		g.wait(time.Minute)
@@ -491,7 +516,7 @@ func (g *game) cut(how string) {
 	g.cuts++
 	next := g.store.Reopen()
 	if how == "kill" {
-		g.kill.left, g.kill.killed = 0, true // a dead engine writes nothing
+		g.kill.now() // a dead engine writes nothing
 	}
 	g.close()
 	if how == "restart" && !g.pebble {

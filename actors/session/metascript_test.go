@@ -80,7 +80,8 @@ func init() { // the players of the steps use the table
 		{"wait", 14, func(r *rand.Rand, s *step) { s.D = someTime(r) }, nil},
 		{"patch", 1, func(r *rand.Rand, s *step) { s.Text = pick(r, "", "A title", "Another title") }, (*player).patch},
 		{"trust", 1, func(r *rand.Rand, s *step) { s.Tag = r.IntN(2) }, (*player).trust},
-		// stopAll and resume: {"stopAll", 1, nil, (*player).stopAll}, ...
+		{"stopAll", 1, nil, (*player).stopAll},
+		{"resume", 2, nil, (*player).resume},
 	}
 }
 
@@ -190,6 +191,9 @@ func without(script []step, drop func(step) bool) (out []step) {
 func isCut(s step) bool {
 	return slices.Contains([]string{"restart", "kill", "killwrite", "idle", "full", "room"}, s.Do)
 }
+
+// isHalt: it reaches every chat, not only that of its script.
+func isHalt(s step) bool { return s.Do == "stopAll" || s.Do == "resume" }
 
 func isExtra(s step) bool { return s.With == "extra" }
 
