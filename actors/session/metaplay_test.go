@@ -464,7 +464,7 @@ func (g *game) played() *played {
 			g.t.Fatal(err)
 		}
 		c.row = n.of(string(mustJSON(row)))
-		c.row = regexp.MustCompile(`"(created|updated)_at":\d+`).ReplaceAllString(c.row, "")
+		c.row = regexp.MustCompile(`"((created|updated)_at|order)":\d+`).ReplaceAllString(c.row, "")
 		log := g.log(r, p.session)
 		for _, b := range log {
 			c.log = append(c.log, n.of(b))
