@@ -28,14 +28,15 @@ func (r repeats) add(s Settled) {
 	e.n++
 }
 
-// worst is the call that reached the limit most often; n is 0 when none did.
+// worst is the call that reached the limit most often, of several the first by name: the same turn always ends in the same words.
+// n is 0 when none did.
 func (r repeats) worst(limit int) (tool string, n int) {
 	for _, e := range r {
 		reached := e.n >= limit
 		if e.nudged {
 			reached = e.n > limit
 		}
-		if limit > 0 && reached && e.n > n {
+		if limit > 0 && reached && (e.n > n || e.n == n && e.tool < tool) {
 			tool, n = e.tool, e.n
 		}
 	}

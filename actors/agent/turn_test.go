@@ -548,3 +548,18 @@ func TestSources(t *testing.T) {
 		t.Fatal("an error counted as a source")
 	}
 }
+
+// Two look-ups that repeat together: the same one is named each time.
+func TestTheLoopBreakerNamesOneTool(t *testing.T) {
+	for range 50 {
+		r := repeats{}
+		for range 4 {
+			for _, name := range []string{"notes_list", "contacts_find", "mail_search"} {
+				r.add(Settled{Call: msg.ToolCall{Name: name, Arguments: "{}"}, Outcome: Outcome{Content: "same"}})
+			}
+		}
+		if tool, n := r.worst(3); tool != "contacts_find" || n != 4 {
+			t.Fatal(tool, n)
+		}
+	}
+}

@@ -41,6 +41,27 @@ func (k *killer) dead() bool {
 	return false
 }
 
+// isDead says whether the engine met its end.
+func (k *killer) isDead() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.killed
+}
+
+// after lets n more appends through; none end it when n is below zero.
+func (k *killer) after(n int) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.left = n
+}
+
+// now ends it at once, as a kill does.
+func (k *killer) now() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.left, k.killed = 0, true
+}
+
 func (k *killer) Checkpoint(s journal.Stream, b []byte) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

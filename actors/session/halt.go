@@ -81,6 +81,9 @@ func (c *change) sayDropped(q *pb.Queued, text string) {
 type goOn struct{}
 
 func (a *actor) goOn() {
+	if a.retrying != nil { // a turn that was cut is not settled yet; what waits starts when it is
+		return
+	}
 	c := a.chat.begin(a.o.Now())
 	c.nextTurn()
 	_ = a.commit(c)

@@ -169,7 +169,10 @@ type house struct {
 	shift  atomic.Int64 // by how much the clock is wrong
 
 	consent Consent
-	world   *pretend.World // its apps are there when it is set
+	world   *pretend.World        // its apps are there when it is set
+	apps    []msg.Plugin          // in place of all others when set
+	engine  func() journal.Engine // opens the disk in place of store when set
+	idle    time.Duration         // a chat sleeps after this; 0: as ever
 }
 
 // inHouse runs fn in fake time.
@@ -208,7 +211,10 @@ func (h *house) open() {
 	h.sys = act.New(act.Options{Logger: quiet()})
 	b := h.bus
 	h.disk = h.store
-	j, err := journal.Open(h.t.Context(), journal.Options{Disk: h.store, Memory: memstore.New(), Logger: quiet(), Deliver: func(es []journal.Entry) {
+	if h.engine != nil {
+		h.disk = h.engine()
+	}
+	j, err := journal.Open(h.t.Context(), journal.Options{Disk: h.disk, Memory: memstore.New(), Logger: quiet(), Deliver: func(es []journal.Entry) {
 		for _, e := range es {
 			if ev, ok := e.Live.(bus.Event); ok {
 				ev.Seq = e.Seq
@@ -234,7 +240,7 @@ func (h *house) open() {
 	h.sub = h.bus.Subscribe(bus.SubOptions{ID: "window"})
 	h.chats, err = New(h.sys, Options{Journal: jj, Bus: h.bus, Work: h.work, Models: h.models, Registry: func() *tool.Registry { return reg },
 		Files: h.files, Consent: h.consent, Config: h.config, Marker: tool.NewMarker([]byte("secret")),
-		NewID: h.newID, Now: h.now, Logger: quiet(), SnapshotEvery: 7})
+		NewID: h.newID, Now: h.now, Logger: quiet(), SnapshotEvery: 7, IdleAfter: h.idle})
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -311,6 +317,9 @@ func (h *house) plugins() []msg.Plugin {
 		}
 	}
 	long := func(context.Context, *msg.Call) (any, error) { return strings.Repeat("0123456789", 3000), nil }
+	if h.apps != nil {
+		return h.apps
+	}
 	if h.world != nil {
 		return h.world.Plugins()
 	}
