@@ -297,7 +297,7 @@ func TestCheckupFailures(t *testing.T) {
 		action string
 	}{
 		"Ollama is down":    {b: bench{down: true}, model: "ollama_chat/qwen3:8b", want: "connection:fail", check: "connection", detail: "not answering", fix: "Start Ollama", action: "null"},
-		"not downloaded":    {model: "ollama_chat/gone:1b", want: "connection:fail", check: "connection", detail: "not downloaded", fix: "Download it", action: `{"kind":"pull_model","name":"gone:1b","label":"Download gone:1b"}`}, // A-305
+		"not downloaded":    {model: "ollama_chat/gone:1b", want: "connection:fail", check: "connection", detail: "gone:1b is not downloaded in Ollama.", fix: "Download it.", action: `{"kind":"pull_model","name":"gone:1b","label":"Download gone:1b"}`}, // A-305
 		"no key":            {model: "openai/gpt-4o", want: "connection:fail", check: "connection", detail: "no API key", fix: "key for OpenAI", action: "null"},
 		"a wrong key":       {b: bench{keys: map[string]string{"openai": "wrong"}, server: llmtest.Options{Key: "right"}}, model: "openai/gpt-4o", want: "connection:pass reply:fail tools:skip chain:skip", check: "reply", detail: "did not accept the API key", fix: "key for OpenAI", action: "null"},
 		"no sign-in":        {model: "chatgpt/gpt-6", want: "connection:fail", check: "connection", fix: "Sign in with ChatGPT again under Settings > Models > Use a plan you already have.", action: "null"},
@@ -362,6 +362,9 @@ func TestCheckupFailures(t *testing.T) {
 				k := r.check(c.check)
 				if r.short() != c.want || !strings.Contains(k.Detail, c.detail) || !strings.Contains(k.Fix, c.fix) || action(k.Action) != c.action {
 					t.Errorf("%s\n%+v\n%s", r.short(), k, action(k.Action))
+				}
+				if strings.Count(k.Detail+" "+k.Fix, "Download it") > 1 {
+					t.Errorf("said twice: %s %s", k.Detail, k.Fix)
 				}
 				if o.done.Status != r.Status {
 					t.Errorf("done %s, role %s", o.done.Status, r.Status)

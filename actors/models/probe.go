@@ -127,6 +127,7 @@ func (x *probe) mend(c *Check, fault *msg.ModelError) {
 		c.Fix = "Add or renew the key for " + label + " in Settings > Models."
 	case fault.Fault == msg.FaultMissing && isOllama(x.model):
 		_, name, _ := strings.Cut(x.model, "/")
+		c.Detail = name + " is not downloaded in Ollama." // the model's own sentence already says to download it
 		c.Fix, c.Action = "Download it.", pullAction(name)
 	case fault.Fault == msg.FaultUnreachable && isOllama(x.model):
 		c.Fix = startOllama

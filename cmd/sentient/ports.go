@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -286,6 +287,7 @@ func (m modelRoutes) Check(ctx context.Context, provider string) (any, error) {
 
 // SetRoles refuses Claude Code for a role that can't use it.
 func (m modelRoutes) SetRoles(ctx context.Context, roles map[string]*string) (any, error) {
+	roles = fastAsPrimary(roles, m.live.Get().Models.Roles.Primary)
 	if text := claudecode.RefuseRoles(&m.live.Get().Models, roles); text != "" {
 		return nil, msg.NewFault(msg.BadRequest, text)
 	}
@@ -298,6 +300,20 @@ func (m modelRoutes) SetRoles(ctx context.Context, roles map[string]*string) (an
 		return nil, configError(err)
 	}
 	return next.Models.Roles, nil
+}
+
+// fastAsPrimary gives a fast role set to null the primary model's name: null means "use primary", and the saved role is never empty.
+func fastAsPrimary(roles map[string]*string, saved string) map[string]*string {
+	if fast, asked := roles["fast"]; !asked || fast != nil {
+		return roles
+	}
+	primary, asked := roles["primary"]
+	if !asked {
+		primary = &saved
+	}
+	out := maps.Clone(roles)
+	out["fast"] = primary
+	return out
 }
 
 // homeOf answers what a window needs at launch.
