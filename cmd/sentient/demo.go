@@ -10,7 +10,8 @@ import (
 )
 
 // morePlugins of the demo: a pretend world to act on (make demo). SENTIENT_SCENE names the file it begins with,
-// SENTIENT_SCENE_LOG one that what was done is written to, and SENTIENT_TROUBLE adds tools that misbehave.
+// SENTIENT_SCENE_LOG one that what was done is written to, and SENTIENT_TROUBLE and SENTIENT_FAULTS add
+// tools that misbehave.
 var morePlugins = func(getenv func(string) string, table *work.Table) ([]msg.Plugin, error) {
 	w := pretend.New(pretend.Demo(), getenv("SENTIENT_SCENE_LOG"))
 	if path := getenv("SENTIENT_SCENE"); path != "" {
@@ -22,6 +23,9 @@ var morePlugins = func(getenv func(string) string, table *work.Table) ([]msg.Plu
 	list := w.Plugins()
 	if getenv("SENTIENT_TROUBLE") != "" {
 		list = append(list, pretend.Trouble(table))
+	}
+	if mark := getenv("SENTIENT_FAULTS"); mark != "" { // of the processes that the tools start
+		list = append(list, w.Faults(mark, table))
 	}
 	return list, nil
 }
