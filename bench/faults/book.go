@@ -20,16 +20,16 @@ type book struct {
 	tick     int
 	list     []*sent
 	byID     map[string]*sent
-	dropped  map[string]bool // texts that a stopped turn named as never sent
-	denied   map[string]bool // ids of calls that the person said no to, and of which no question was allowed
-	undone   map[string]bool // ids of calls that were undone in time
-	ended    map[string]int  // live ends of each turn
-	acks     chan struct{}   // rung at each acknowledgement
-	breaches []string        // broken promises seen on the way
+	dropped  map[string]bool     // texts that a stopped turn named as never sent
+	denied   map[string]bool     // ids of calls that the person said no to, and of which no question was allowed
+	undone   map[string]bool     // ids of calls that were undone in time
+	ended    map[string][]string // live ends of each turn: number, words, error, cancelled
+	acks     chan struct{}       // rung at each acknowledgement
+	breaches []string            // broken promises seen on the way
 }
 
 func newBook() *book {
-	return &book{byID: map[string]*sent{}, dropped: map[string]bool{}, denied: map[string]bool{}, undone: map[string]bool{}, ended: map[string]int{}, acks: make(chan struct{}, 1)}
+	return &book{byID: map[string]*sent{}, dropped: map[string]bool{}, denied: map[string]bool{}, undone: map[string]bool{}, ended: map[string][]string{}, acks: make(chan struct{}, 1)}
 }
 
 func (b *book) locked(f func()) {

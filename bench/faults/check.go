@@ -236,9 +236,9 @@ func checkTurns(b *book, f facts, say func(string, ...any)) {
 			say("turn %s has %d ends in the log", turn, done[turn])
 		}
 	}
-	for turn, n := range b.ended {
-		if n > 1 {
-			say("turn %s ended %d times on live connections", turn, n)
+	for turn, ends := range b.ended {
+		if len(ends) > 1 {
+			say("turn %s ended %d times on live connections: %s", turn, len(ends), strings.Join(ends, "; "))
 		}
 	}
 	for _, m := range b.list {

@@ -48,7 +48,7 @@ func TestTheCheckerFindsEveryBreach(t *testing.T) {
 		"happened and is not in the transc":  func(_ *book, f *facts) { f.rows["chat"][1].ToolCalls = nil },
 		"has 0 ends in the log":              func(_ *book, f *facts) { f.log = f.log[:3] },
 		"has 2 ends in the log":              func(_ *book, f *facts) { f.log = append(f.log, f.log[1]) },
-		"ended 2 times on live":              func(b *book, _ *facts) { b.ended["turn"] = 2 },
+		"ended 2 times on live":              func(b *book, _ *facts) { b.ended["turn"] = []string{"1", "2"} },
 		"was acknowledged as turn":           func(_ *book, f *facts) { f.log = f.log[:2] },
 		"is something else now":              func(_ *book, f *facts) { f.before["chat"] = []row{{ID: "0"}} },
 		"the engine ended although nobody a": func(b *book, _ *facts) { b.breach("the engine ended although nobody asked") },

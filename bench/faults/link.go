@@ -24,6 +24,8 @@ type event struct {
 	Dropped  []string        `json:"dropped"`
 	Replay   bool            `json:"replay"`
 
+	Cancelled bool `json:"cancelled"`
+
 	Approval  string            `json:"approval_id"`
 	Undo      string            `json:"undo_id"`
 	Call      string            `json:"call_id"`
@@ -142,7 +144,7 @@ func (l *link) ended(ev event) {
 			l.book.dropped[text] = true
 		}
 		if !ev.Replay && ev.Turn != "" {
-			l.book.ended[ev.Turn]++
+			l.book.ended[ev.Turn] = append(l.book.ended[ev.Turn], fmt.Sprintf("%d %.60q %s %v", ev.Seq, ev.Content, ev.Error, ev.Cancelled))
 		}
 	})
 	if ev.ClientID != "" && len(ev.Error) > 0 && string(ev.Error) != "null" {

@@ -310,6 +310,8 @@ func (e *engine) presence(inApp bool) { e.bus.Publish(presenceEvent(inApp, time.
 
 // serve answers on ln until ctx ends. What can wait until the engine is ready begins here.
 func (e *engine) serve(ctx context.Context, ln net.Listener) error {
+	ctx, end := context.WithCancel(ctx)
+	defer end()
 	var helpers sync.WaitGroup
 	run := func(fn func(context.Context)) { helpers.Go(func() { fn(ctx) }) }
 	run(e.chats.SweepIncognito)
@@ -322,6 +324,7 @@ func (e *engine) serve(ctx context.Context, ln net.Listener) error {
 	run(e.kept.Serve)
 	run(func(context.Context) { e.journal.Release() })
 	err := e.gateway.Serve(ctx, ln)
+	end() // the gateway may have ended by itself: an engine that nobody reaches must not linger
 	helpers.Wait()
 	return err
 }

@@ -26,7 +26,7 @@ func (w *World) Faults(mark string, children *work.Table) msg.Plugin {
 			}},
 		msg.Tool{Name: "fault_child", Description: "Run a program that ignores every polite signal", Parameters: object("id"),
 			Run: func(ctx context.Context, c *msg.Call) (any, error) {
-				res, err := proc.Run(ctx, children, proc.Spec{Run: work.Spec{ID: "child-" + text(c.Args, "id"), Origin: work.User}, Path: "/bin/sh",
+				res, err := proc.Run(ctx, children, proc.Spec{Run: childOf(ctx, c), Path: "/bin/sh",
 					Args: []string{"-c", `trap "" TERM INT HUP; while :; do sleep 0.2; done`, mark}, Grace: 500 * time.Millisecond, Timeout: time.Minute})
 				return map[string]any{"exit": res.ExitCode}, err
 			}})
@@ -51,4 +51,14 @@ func (w *World) once(kind string, args map[string]any) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.did(kind, args)
+}
+
+// childOf names a child's run after the call it belongs to.
+func childOf(ctx context.Context, c *msg.Call) work.Spec {
+	s, _ := work.SpecOf(ctx)
+	if s.Unit == "" {
+		s.Unit = s.ID
+	}
+	s.ID, s.OnPanic = c.ID+"-child", nil
+	return s
 }
