@@ -64,13 +64,15 @@ func (o *Options) newBed(ctx context.Context, s scenario) (b *bed, err error) {
 		return b, err
 	}
 	for range scriptedChats + 1 {
-		var made struct {
-			Session string `json:"session_id"`
-		}
+		var made map[string]any
 		if _, err = b.e.call(ctx, "POST", "/api/sessions", nil, &made); err != nil {
 			return b, err
 		}
-		b.chats = append(b.chats, made.Session)
+		id, _ := made["session_id"].(string)
+		if id == "" {
+			return b, fmt.Errorf("a new chat has no id: %v", made)
+		}
+		b.chats = append(b.chats, id)
 	}
 	return b, nil
 }

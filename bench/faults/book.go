@@ -25,11 +25,12 @@ type book struct {
 	undone   map[string]bool     // ids of calls that were undone in time
 	ended    map[string][]string // live ends of each turn: number, words, error, cancelled
 	acks     chan struct{}       // rung at each acknowledgement
+	known    map[string]int      // known deviations seen at the last check
 	breaches []string            // broken promises seen on the way
 }
 
 func newBook() *book {
-	return &book{byID: map[string]*sent{}, dropped: map[string]bool{}, denied: map[string]bool{}, undone: map[string]bool{}, ended: map[string][]string{}, acks: make(chan struct{}, 1)}
+	return &book{byID: map[string]*sent{}, dropped: map[string]bool{}, denied: map[string]bool{}, undone: map[string]bool{}, ended: map[string][]string{}, known: map[string]int{}, acks: make(chan struct{}, 1)}
 }
 
 func (b *book) locked(f func()) {

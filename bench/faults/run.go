@@ -24,6 +24,7 @@ type Outcome struct {
 	Messages, Acked int
 	Effects         int
 	Starts          []time.Duration // exec to ready, behind a fault
+	Known           map[string]int  // deviations that are known, and how often they were seen
 	Violations      []string        // each begins with the round that shows it
 }
 
@@ -100,6 +101,7 @@ func (o *Options) scenario(ctx context.Context, s scenario, until time.Time) (ou
 		out.violated(out.Rounds, b.reopen(ctx))
 	}
 	b.kept = len(out.Violations) > 0
+	out.Known = b.book.known
 	out.Messages, out.Acked, out.Starts = len(b.book.list), b.book.acked(), b.ready
 	effects, err := b.effects()
 	out.Effects = len(effects)
