@@ -41,10 +41,10 @@ func callOf(args map[string]string) string {
 
 // happening is a durable event of the log.
 type happening struct {
-	Type    string   `json:"type"`
-	Session string   `json:"session_id"`
-	Turn    string   `json:"turn_id"`
-	Dropped []string `json:"dropped"`
+	Type    string `json:"type"`
+	Session string `json:"session_id"`
+	Turn    string `json:"turn_id"`
+	Dropped texts  `json:"dropped"`
 }
 
 // facts are what the engine holds now, and what it held at the last look.

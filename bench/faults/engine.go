@@ -70,7 +70,7 @@ func launch(ctx context.Context, binary, home, beside string, env ...string) (*e
 	defer out.Close()
 	e.cmd = exec.Command(binary, "serve", fmt.Sprintf("--port=%d", port))
 	e.cmd.Env = append(os.Environ(), "SENTIENT_HOME="+home, "SENTIENT_GATEWAY_TOKEN="+token, "DBUS_SESSION_BUS_ADDRESS=",
-		"SENTIENT_SCENE_LOG="+filepath.Join(beside, "effects.log"), "SENTIENT_FAULTS="+beside)
+		"SENTIENT_SCENE_LOG="+filepath.Join(beside, "effects.log"), "SENTIENT_TROUBLE="+beside)
 	e.cmd.Env = append(e.cmd.Env, env...)
 	e.cmd.Stdout, e.cmd.Stderr = out, out
 	began := time.Now()

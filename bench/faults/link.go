@@ -21,7 +21,7 @@ type event struct {
 	ClientID string          `json:"client_id"`
 	Content  string          `json:"content"`
 	Error    json.RawMessage `json:"error"`
-	Dropped  []string        `json:"dropped"`
+	Dropped  texts           `json:"dropped"`
 	Replay   bool            `json:"replay"`
 
 	Cancelled bool `json:"cancelled"`
@@ -32,6 +32,17 @@ type event struct {
 	Arguments map[string]string `json:"arguments"`
 	Action    string            `json:"action"`
 	Done      bool              `json:"done"`
+}
+
+// texts are what a done names as dropped; an error only says that something was, which is not needed here.
+type texts []string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (t *texts) UnmarshalJSON(b []byte) error {
+	if string(b) == "true" || string(b) == "false" {
+		return nil
+	}
+	return json.Unmarshal(b, (*[]string)(t))
 }
 
 // link is a window: one socket that comes back with ?after= whenever it breaks, and answers what is asked.

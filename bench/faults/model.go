@@ -53,25 +53,25 @@ func obey(id, do string, results int) llmtest.Reply {
 	}
 	switch {
 	case do == doRepeat && results == 1:
-		return act(id+"-b", "fault_write")
+		return act(id+"-b", "trouble_write")
 	case results > 0:
 		return words(id, 3)
 	}
 	switch do {
 	case doWrite, doRepeat:
-		return act(id, "fault_write")
+		return act(id, "trouble_write")
 	case doSend:
 		return act(id, "social_post")
 	case doBoth:
-		a, b := act(id, "fault_write"), act(id+"-b", "shop_buy")
+		a, b := act(id, "trouble_write"), act(id+"-b", "shop_buy")
 		a.Steps[0].Calls = append(a.Steps[0].Calls, b.Steps[0].Calls...)
 		return a
 	case doLook:
 		return act(id, "home_state")
 	case doPanic:
-		return act(id, "fault_panic")
+		return act(id, "trouble_panic")
 	case doChild:
-		return act(id, "fault_child")
+		return act(id, "trouble_children")
 	default:
 		return words(id, 20)
 	}
@@ -116,6 +116,8 @@ func act(id, tool string) llmtest.Reply {
 		args = map[string]string{"text": id}
 	case "shop_buy":
 		args = map[string]string{"item": id, "amount": "$5"}
+	case "trouble_children":
+		args["count"] = "2"
 	case "home_state":
 		args = map[string]string{}
 	}
