@@ -27,6 +27,7 @@ type bed struct {
 	before map[string][]row
 	kept   bool // the folder stays: it shows a breach
 	env    []string
+	turns  int // in the log at the last look
 
 	mu    sync.Mutex
 	e     *engine         // the newest life
@@ -212,6 +213,12 @@ func (b *bed) look(ctx context.Context) (f facts, err error) {
 	if f.log, err = e.log(ctx); err != nil {
 		return f, err
 	}
+	turns := map[string]bool{}
+	for _, h := range f.log {
+		turns[h.Turn] = true
+	}
+	delete(turns, "")
+	b.turns = len(turns)
 	f.effects, err = b.effects()
 	return f, err
 }

@@ -21,6 +21,7 @@ type Options struct {
 	Dir       string        // where homes are made; "": the system's temporary folder
 	Seed      uint64        // of the first round; 0: 1
 	Scenarios []string      // names; none: all
+	From      int           // the first round; the scripts of the others do not depend on it
 	Rounds    int           // of each scenario; default 4
 	For       time.Duration // no new round begins after this; 0: all rounds
 	Progress  func(format string, args ...any)
@@ -37,8 +38,8 @@ func (o *Options) Validate() error {
 	if o.Rounds == 0 {
 		o.Rounds = 4
 	}
-	if o.Rounds < 0 || o.For < 0 {
-		return errors.New("faults: Rounds and For must not be negative")
+	if o.From < 0 || o.Rounds < 0 || o.For < 0 {
+		return errors.New("faults: From, Rounds and For must not be negative")
 	}
 	for _, name := range o.Scenarios {
 		if !slices.ContainsFunc(scenarios, func(s scenario) bool { return s.name == name }) {

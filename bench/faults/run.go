@@ -3,6 +3,7 @@ package faults
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 )
@@ -21,19 +22,31 @@ type Outcome struct {
 	Skipped         string // why it could not be run here; "" when it was
 	Rounds          int
 	Faults          int // injected
+	Kills           int // starts of an engine that a kill -9, a stop or the fault itself had ended
 	Messages, Acked int
-	Effects         int
+	Turns, Effects  int
 	Starts          []time.Duration // exec to ready, behind a fault
 	Known           map[string]int  // deviations that are known, and how often they were seen
-	Violations      []string        // each begins with the round that shows it
+	Violations      []Violation
 }
 
-// Violations are all of them, each with its scenario.
-func (r Result) Violations() (list []string) {
+// Violation is a promise that was broken, and what shows it.
+type Violation struct {
+	Scenario string
+	Seed     uint64
+	Round    int
+	What     string
+}
+
+// String names what plays the script again. The machine's timing is not part of it, so it may take a few rounds more.
+func (v Violation) String() string {
+	return fmt.Sprintf("%s, seed %d, round %d: %s (make faults ARGS=\"--scenarios %s --seed %d --from %d --rounds 1\")", v.Scenario, v.Seed, v.Round, v.What, v.Scenario, v.Seed, v.Round)
+}
+
+// Violations are all of them.
+func (r Result) Violations() (list []Violation) {
 	for _, o := range r.Scenarios {
-		for _, v := range o.Violations {
-			list = append(list, o.Name+", "+v)
-		}
+		list = append(list, o.Violations...)
 	}
 	return list
 }
@@ -79,7 +92,7 @@ func (o *Options) scenario(ctx context.Context, s scenario, until time.Time) (ou
 		return out, err
 	}
 	defer b.close()
-	for round := 0; round < o.Rounds && (round == 0 || until.IsZero() || time.Now().Before(until)); round++ {
+	for round := o.From; round < o.From+o.Rounds && (round == o.From || until.IsZero() || time.Now().Before(until)); round++ {
 		began := time.Now()
 		bad, n, err := b.round(ctx, draw(o.Seed, s, round))
 		if errors.As(err, &skip) {
@@ -93,24 +106,24 @@ func (o *Options) scenario(ctx context.Context, s scenario, until time.Time) (ou
 		out.Faults += n
 		o.Progress("%s, seed %d, round %d: %d faults, %d violations, %.1f s", s.name, o.Seed, round, n, len(bad), time.Since(began).Seconds())
 		if len(bad) > 0 { // later rounds would only repeat them
-			out.violated(round, bad)
+			out.violated(o.Seed, round, bad)
 			break
 		}
 	}
 	if len(out.Violations) == 0 && out.Skipped == "" {
-		out.violated(out.Rounds, b.reopen(ctx))
+		out.violated(o.Seed, o.From+out.Rounds-1, b.reopen(ctx))
 	}
 	b.kept = len(out.Violations) > 0
-	out.Known = b.book.known
+	out.Known, out.Kills, out.Turns = b.book.known, len(b.ready), b.turns
 	out.Messages, out.Acked, out.Starts = len(b.book.list), b.book.acked(), b.ready
 	effects, err := b.effects()
 	out.Effects = len(effects)
 	return out, err
 }
 
-func (o *Outcome) violated(round int, bad []string) {
+func (o *Outcome) violated(seed uint64, round int, bad []string) {
 	for _, v := range bad {
-		o.Violations = append(o.Violations, "round "+itoa(round)+": "+v)
+		o.Violations = append(o.Violations, Violation{o.Name, seed, round, v})
 	}
 }
 

@@ -29,10 +29,11 @@ var owners = []struct {
 	name, method, path string
 	body               any
 }{
-	{name: ""}, {name: ""}, {name: "session"}, {name: "session"}, {name: "session"}, {name: "usage"},
+	{name: ""}, {name: ""}, {name: "session"}, {name: "session"}, {name: "session"},
+	{"usage", "POST", "/api/usage/budget/keep-going", nil},
 	{"stop", "POST", "/api/resume", nil},
 	{"config", "PATCH", "/api/config", map[string]any{"chat": map[string]any{"auto_title": false}}},
-	{"notify", "POST", "/api/notifications", map[string]any{"title": "A fault", "body": "It comes now."}},
+	{"notify", "POST", "/api/notifications", map[string]any{"message": "A fault comes now."}},
 	{"presets", "POST", "/api/models/presets", map[string]any{"name": "faulty"}},
 }
 
