@@ -33,6 +33,7 @@ type bed struct {
 	e     *engine         // the newest life
 	ready []time.Duration // of every start but the first
 	first time.Duration
+	ended bool         // by the scenario itself
 	cuts  atomic.Int64 // lives that ended
 }
 
@@ -121,7 +122,7 @@ func (b *bed) start(ctx context.Context) error {
 	} else {
 		b.ready = append(b.ready, e.took)
 	}
-	b.e = e
+	b.e, b.ended = e, false
 	return nil
 }
 
@@ -132,9 +133,23 @@ func (b *bed) kill() {
 		return
 	}
 	kin := family(e.cmd.Process.Pid)
+	b.end()
 	e.kill()
-	b.cuts.Add(1)
 	b.orphans(kin)
+}
+
+// end notes that it is the scenario that ends this life.
+func (b *bed) end() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.ended = true
+	b.cuts.Add(1)
+}
+
+func (b *bed) meant() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.ended
 }
 
 const orphanWithin = 5 * time.Second
@@ -157,6 +172,7 @@ func (b *bed) stop() {
 		return
 	}
 	kin := family(e.cmd.Process.Pid)
+	b.end()
 	if err := e.stop(); err != nil {
 		b.book.breach(err.Error())
 	}

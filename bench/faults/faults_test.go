@@ -1,9 +1,11 @@
 package faults
 
 import (
+	"os"
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -87,6 +89,31 @@ func proves(t *testing.T, r Result) {
 	for _, s := range r.Scenarios {
 		if s.Skipped == "" && (s.Acked == 0 || s.Turns == 0 || s.Faults == 0) {
 			t.Errorf("%s proves nothing: %d messages acknowledged, %d turns, %d faults", s.Name, s.Acked, s.Turns, s.Faults)
+		}
+	}
+}
+
+// The report names tests as "file:Test", and they are there; and it leaves no scenario out.
+func TestTheReportNamesWhatIsThere(t *testing.T) {
+	const report = "../FAULTS.md"
+	b, err := os.ReadFile(report)
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := regexp.MustCompile("`([a-z/_-]+_test\\.go):(Test[A-Za-z0-9]+)`").FindAllStringSubmatch(string(b), -1)
+	if len(named) < 40 {
+		t.Errorf("the report names only %d tests", len(named))
+	}
+	for _, m := range named {
+		source, err := os.ReadFile(filepath.Join("../..", m[1]))
+		if err != nil || !strings.Contains(string(source), "func "+m[2]+"(t ") {
+			t.Errorf("%s is not in %s: %v", m[2], m[1], err)
+		}
+	}
+	head, _, _ := strings.Cut(string(b), "## The last run")
+	for _, name := range Names() {
+		if !regexp.MustCompile(`[|,] ` + name + `\b`).MatchString(head) {
+			t.Errorf("the scenario %s proves nothing in the report", name)
 		}
 	}
 }

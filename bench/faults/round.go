@@ -53,7 +53,7 @@ func (b *bed) round(ctx context.Context, p plan) (bad []string, injected int, er
 
 // mend starts the engine again when the fault ended it, which only some may.
 func (b *bed) mend(ctx context.Context) error {
-	if b.running() == nil && !b.s.ends {
+	if b.running() == nil && !b.s.ends && !b.meant() {
 		b.book.breach("the engine ended although nobody ended it: " + b.e.said())
 	}
 	return b.ensure(ctx)
@@ -175,7 +175,7 @@ func (b *bed) calm(ctx context.Context) {
 		}
 		got, err := b.ask(ctx, e, chat, i)
 		switch {
-		case ctx.Err() != nil, b.s.ends, e.gone(), lives != b.cuts.Load():
+		case ctx.Err() != nil, b.s.ends, b.s.all, e.gone(), lives != b.cuts.Load():
 		case err != nil:
 			b.book.breach("a chat beside the faults got no reply: " + err.Error())
 			return

@@ -20,7 +20,8 @@ type scenario struct {
 	name   string // letters only: it is part of ids
 	what   string // for the report
 	verbs  []string
-	ends   bool     // the fault may end the engine
+	ends   bool     // the fault may end the engine, besides what the scenario itself ends
+	all    bool     // it may strike the quiet chat, too
 	small  bool     // the home is a small file system
 	env    []string // of the engine
 	strike func(context.Context, *bed, plan) (int, error)
@@ -28,21 +29,22 @@ type scenario struct {
 
 // scenarios are all faults. One more is one more line.
 var scenarios = []scenario{
-	{name: "kill", what: "kill -9, mostly right after an acknowledgement or an effect, then a start", ends: true, strike: killed},
-	{name: "restart", what: "an orderly stop (SIGINT) in the middle of everything, then a start", ends: true, strike: restarted},
+	{name: "kill", what: "kill -9, mostly right after an acknowledgement or an effect, then a start", strike: killed},
+	{name: "writes", what: "kill -9 right before one of the next twelve syncs of the store's files", strike: killedAtAWrite},
+	{name: "restart", what: "an orderly stop (SIGINT) in the middle of everything, then a start", strike: restarted},
 	{name: "provider", what: "a provider that stalls, garbles, floods, cuts the connection, answers 503 or 429", verbs: []string{doStall, doGarble, doCut, doFlood, doFail, doLimited}, strike: byScript},
 	{name: "sockets", what: "sockets that never read or never finish, binary and 9 MB frames, broken JSON, requests that are no HTTP", strike: rudeSockets},
 	{name: "files", what: "no more open files (RLIMIT_NOFILE lowered on the running engine for a second)", ends: true, strike: fewFiles},
 	{name: "memory", what: "GOMEMLIMIT of 48 MiB, and an address space that may not grow (RLIMIT_AS) for a second", ends: true, env: []string{"GOMEMLIMIT=48MiB"}, strike: littleMemory},
 	{name: "disk", what: "a full disk (a tmpfs of 160 MB filled to the last byte for two seconds)", ends: true, small: true, strike: fullDisk},
 	{name: "tools", what: "tools that panic after their effect", verbs: []string{doPanic}, strike: byScript},
-	{name: "child", what: "a tool whose child ignores SIGTERM, stopped or left to a kill -9", verbs: []string{doChild}, ends: true, strike: childKilled},
-	{name: "stop", what: "Stop everything in the middle of everything, sometimes with a kill -9 right after it, then Resume", ends: true, verbs: []string{doChild}, strike: stoppedAll},
-	{name: "actors", what: "panics in actors of every kind, before or after the message they handle", ends: true, strike: panicked},
-	{name: "slow", what: "a disk whose every sync takes 50 ms more, sometimes with a kill -9 in the middle", ends: true, strike: slowDisk},
+	{name: "child", what: "a tool whose child ignores SIGTERM, stopped or left to a kill -9", verbs: []string{doChild}, strike: childKilled},
+	{name: "stop", what: "Stop everything in the middle of everything, sometimes with a kill -9 right after it, then Resume", all: true, verbs: []string{doChild}, strike: stoppedAll},
+	{name: "actors", what: "panics in actors of every kind, before or after the message they handle", all: true, strike: panicked},
+	{name: "slow", what: "a disk whose every sync takes 50 ms more, sometimes with a kill -9 in the middle", strike: slowDisk},
 	{name: "broken", what: "a disk on which every write and sync fails with an I/O error, for a second", ends: true, strike: brokenDisk},
-	{name: "torn", what: "kill -9, then the beginning of one more record at the end of the store's log, as a power cut leaves it", ends: true, strike: tornRecord},
-	{name: "rot", what: "kill -9, then a flipped bit somewhere in a copy of the store: what the copy's engine still shows must be true", ends: true, strike: rotten},
+	{name: "torn", what: "kill -9, then the beginning of one more record at the end of the store's log, as a power cut leaves it", strike: tornRecord},
+	{name: "rot", what: "kill -9, then a flipped bit somewhere in a copy of the store: what the copy's engine still shows must be true", strike: rotten},
 	{name: "freeze", what: "the whole engine frozen for three seconds (SIGSTOP), as by a closed lid", strike: frozen},
 }
 

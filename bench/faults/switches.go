@@ -88,6 +88,32 @@ func brokenDisk(ctx context.Context, b *bed, p plan) (int, error) {
 	return 1, err
 }
 
+// killedAtAWrite lets the engine die at a write that is chosen by count, not by time.
+func killedAtAWrite(ctx context.Context, b *bed, p plan) (int, error) {
+	if err := pause(ctx, p.after/2); err != nil {
+		return 0, err
+	}
+	e := b.running()
+	if e == nil {
+		return 0, nil
+	}
+	kin := family(e.cmd.Process.Pid)
+	b.end()
+	if err := b.switchOn("die", fmt.Sprint(1+p.dice%12)); err != nil {
+		return 0, err
+	}
+	within, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	select {
+	case <-e.exited:
+	case <-within.Done(): // too few writes: it is killed between two
+		b.switchOff("die")
+		b.kill()
+	}
+	b.orphans(kin)
+	return 1, ctx.Err()
+}
+
 // stoppedAll stops everything, looks that it stays so, also over a kill, and resumes.
 func stoppedAll(ctx context.Context, b *bed, p plan) (int, error) {
 	b.aim(ctx, p)

@@ -3,6 +3,7 @@ package pretend
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -12,6 +13,7 @@ import (
 //
 //	panic   the next message of an actor breaks it, and the file is gone; what the file says is the actors' owner, nothing: any
 //	slow    every sync of the disk takes as long as the file says ("50ms")
+//	die     the engine kills itself (kill -9) right before that many-th next sync of the disk
 //	broken  every write and every sync fails as on a disk that is dying
 type Switches string
 
@@ -27,14 +29,31 @@ func (s Switches) Disturb(owner string) {
 	}
 }
 
-// SyncTakes is how much longer a sync takes.
+// SyncTakes is how much longer a sync takes: for ever, when it is the one to die at.
 func (s Switches) SyncTakes() time.Duration {
+	s.die()
 	text, _ := s.read("slow")
 	d, err := time.ParseDuration(text)
 	if err != nil {
 		return 0
 	}
 	return d
+}
+
+// die counts down in the file itself. The log of the store is synced by one goroutine; a sync of another file at the same
+// moment may count once for both.
+func (s Switches) die() {
+	text, on := s.read("die")
+	if n, err := strconv.Atoi(text); !on || err != nil {
+		return
+	} else if n > 1 {
+		_ = os.WriteFile(filepath.Join(string(s), "die"), []byte(strconv.Itoa(n-1)), 0o600) // if not, it dies one sync later
+		return
+	}
+	if p, err := os.FindProcess(os.Getpid()); err == nil && os.Remove(filepath.Join(string(s), "die")) == nil {
+		_ = p.Kill()
+		select {} // nothing more reaches the disk
+	}
 }
 
 // Writes is what a write fails with.
