@@ -3,6 +3,7 @@ package faults
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 )
 
@@ -63,6 +64,7 @@ var invariants = []string{
 	"no call that changes something happened twice",
 	"nothing happened that the person declined or undid in time",
 	"what happened is not denied by the transcript; every call has exactly one result",
+	"a reply is whole, or a part of itself that is marked as stopped or interrupted",
 	"every turn that began has exactly one done in the log, and at most one on a live connection; every acknowledged turn is among them",
 	"nothing that a transcript showed is ever changed or removed",
 	"a chat beside the faults gets its whole replies, unless the engine itself was ended",
@@ -89,6 +91,7 @@ func check(b *book, f facts) (bad []string) {
 	checkOrder(b, f, say)
 	checkEffects(b, f, say)
 	checkCalls(f, say)
+	checkReplies(f, say)
 	checkTurns(b, f, say)
 	checkKept(f, say)
 	return append(bad, b.breaches...)
@@ -209,6 +212,24 @@ func checkCalls(f facts, say func(string, ...any)) {
 		for id := range happened {
 			if strings.Contains(id, "-") && inChat(rows, id) && !calls[id] {
 				say("the call %s happened and is not in the transcript", id)
+			}
+		}
+	}
+}
+
+// replied finds the words that the model says, and how they are marked when they are not whole.
+var replied = regexp.MustCompile(`(?s)^Done with ([a-z]+-[0-9]+-[0-9]+-[0-9]+):(.*?)(\n\n\((stopped|interrupted)\))?$`)
+
+func checkReplies(f facts, say func(string, ...any)) {
+	for chat, rows := range f.rows {
+		for _, r := range rows {
+			m := replied.FindStringSubmatch(r.Content)
+			if r.Role != "assistant" || m == nil {
+				continue
+			}
+			got, short, long := "Done with "+m[1]+":"+m[2], saying(m[1], wordsAfterCalls), saying(m[1], wordsAlone)
+			if marked := m[3] != ""; !marked && got != short && got != long || marked && !strings.HasPrefix(long, got) {
+				say("a reply in chat %s is neither whole nor marked: %.200q", chat, r.Content)
 			}
 		}
 	}

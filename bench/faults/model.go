@@ -55,7 +55,7 @@ func obey(id, do string, results int) llmtest.Reply {
 	case do == doRepeat && results == 1:
 		return act(id+"-b", "trouble_write")
 	case results > 0:
-		return words(id, 3)
+		return words(id, wordsAfterCalls)
 	}
 	switch do {
 	case doWrite, doRepeat:
@@ -73,7 +73,7 @@ func obey(id, do string, results int) llmtest.Reply {
 	case doChild:
 		return act(id, "trouble_children")
 	default:
-		return words(id, 20)
+		return words(id, wordsAlone)
 	}
 }
 
@@ -96,6 +96,12 @@ func misbehave(do string) (llmtest.Reply, bool) {
 	}
 	return llmtest.Reply{}, false
 }
+
+// How many words a reply has: with calls before it, and without.
+const (
+	wordsAfterCalls = 3
+	wordsAlone      = 20
+)
 
 func words(id string, n int) llmtest.Reply {
 	steps := []llmtest.Step{{Text: "Done with " + id + ":"}}
