@@ -11,7 +11,7 @@ WINDOW := transport/window/client
 WINDOW_BUILT := transport/window/dist/index.html
 CHROMIUM ?= $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
 
-.PHONY: help run build test check bench fmt proto go prices clean e2e demo
+.PHONY: help run build test check bench faults fmt proto go prices clean e2e demo
 
 help: ## what can be made
 	@grep -hE '^[a-z0-9]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9]+):.*## /  make \1\t/' | expand -t 16
@@ -70,6 +70,9 @@ check: go ## formatting, vet, static analysis, import rules, package docs
 
 bench: build ## measure what bench/RESULTS.md reports
 	$(GO) run ./cmd/sentient-bench $(ARGS)
+
+faults: go bin/sentient-demo ## let everything fail around random chats for three minutes and write bench/FAULTS.md
+	$(GO) run ./cmd/sentient-bench --engine bin/sentient-demo faults --report bench/FAULTS.md $(ARGS)
 
 fmt: ## format the code
 	gofmt -w $$(git ls-files '*.go')

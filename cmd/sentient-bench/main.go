@@ -34,6 +34,7 @@ type cli struct {
 	Kill       killFlags  `cmd:"" help:"Kill -9 in the middle of a reply, and the start after it."`
 	Stop       stopFlags  `cmd:"" help:"Stop everything while 2,000 chats stream and 100 programs run. Needs the demo's engine (make bin/sentient-demo)."`
 	Churn      churnFlags `cmd:"" help:"10,000 chats used once: what stays in memory."`
+	Faults     faultFlags `cmd:"" help:"Random scripts of chats while everything around them fails; needs an engine with a pretend world (make faults)."`
 	Model      modelFlags `cmd:"" hidden:"" help:"Run the scripted model until the input ends."`
 }
 
@@ -171,6 +172,9 @@ func (c *cli) crowds(e bench.Env) (list []scenario) {
 var errMissed = errors.New("not every goal was met")
 
 func run(ctx context.Context, command string, c *cli) error {
+	if command == "faults" {
+		return c.Faults.run(ctx, c)
+	}
 	if command == "model" {
 		return bench.ServeModel(bench.ModelOptions{Tokens: c.Model.Tokens, Every: c.Model.Every, Children: c.Model.Children}, os.Stdin, os.Stdout)
 	}

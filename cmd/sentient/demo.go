@@ -3,14 +3,18 @@
 package main
 
 import (
+	"path/filepath"
+
 	"sentient/actors/msg"
 	"sentient/runtime/work"
+	"sentient/storage/pebblestore"
 	"sentient/transport/plan"
 	"sentient/transport/pretend"
 )
 
 // morePlugins of the demo: a pretend world to act on (make demo). SENTIENT_SCENE names the file it begins with,
-// SENTIENT_SCENE_LOG one that what was done is written to, and SENTIENT_TROUBLE adds tools that misbehave.
+// SENTIENT_SCENE_LOG one that what was done is written to. SENTIENT_TROUBLE adds tools that misbehave; its value marks the
+// programs that they start, and is the folder of the switches (see faultsOf).
 var morePlugins = func(getenv func(string) string, table *work.Table) ([]msg.Plugin, error) {
 	w := pretend.New(pretend.Demo(), getenv("SENTIENT_SCENE_LOG"))
 	if path := getenv("SENTIENT_SCENE"); path != "" {
@@ -20,10 +24,19 @@ var morePlugins = func(getenv func(string) string, table *work.Table) ([]msg.Plu
 		}
 	}
 	list := w.Plugins()
-	if getenv("SENTIENT_TROUBLE") != "" {
-		list = append(list, pretend.Trouble(table))
+	if mark := getenv("SENTIENT_TROUBLE"); mark != "" {
+		list = append(list, w.Trouble(table, mark))
 	}
 	return list, nil
+}
+
+// faultsOf lets actors and the disk fail when somebody outside says so, in the folder that SENTIENT_TROUBLE names.
+func faultsOf(getenv func(string) string) (f faults) {
+	if at := getenv("SENTIENT_TROUBLE"); filepath.IsAbs(at) {
+		s := pretend.Switches(at)
+		f.disturb, f.disk.FS = s.Disturb, pebblestore.Troubled(s)
+	}
+	return f
 }
 
 // pretendPlans sends the sign-ins of plans to a server that plays the providers: SENTIENT_PRETEND_PLANS is its address. It is not

@@ -93,6 +93,12 @@ type engine struct {
 	closers []closer
 }
 
+// faults are what a demo can be told to let go wrong, for trying what the engine does about it; empty in all else.
+type faults struct {
+	disturb func(owner string)
+	disk    pebblestore.Options
+}
+
 type closer struct {
 	name string
 	fn   func(context.Context) error
@@ -132,7 +138,9 @@ func (e *engine) openHome(context.Context) error {
 
 func (e *engine) openStore(ctx context.Context) error {
 	var err error
-	e.disk, err = pebblestore.Open(pebblestore.Options{Dir: e.home.Store(), Logger: e.log, Fatal: e.fatal})
+	o := faultsOf(e.getenv).disk
+	o.Dir, o.Logger, o.Fatal = e.home.Store(), e.log, e.fatal
+	e.disk, err = pebblestore.Open(o)
 	if err != nil {
 		return err
 	}
@@ -221,7 +229,7 @@ func (e *engine) openOutside(context.Context) error {
 
 // openRooms starts the actors.
 func (e *engine) openRooms(context.Context) error {
-	e.actors = act.New(act.Options{Logger: e.log})
+	e.actors = act.New(act.Options{Logger: e.log, Disturb: faultsOf(e.getenv).disturb})
 	e.later("actors", e.actors.Close)
 	e.later("work", e.work.Close)
 	var err error
@@ -310,6 +318,8 @@ func (e *engine) presence(inApp bool) { e.bus.Publish(presenceEvent(inApp, time.
 
 // serve answers on ln until ctx ends. What can wait until the engine is ready begins here.
 func (e *engine) serve(ctx context.Context, ln net.Listener) error {
+	ctx, end := context.WithCancel(ctx)
+	defer end()
 	var helpers sync.WaitGroup
 	run := func(fn func(context.Context)) { helpers.Go(func() { fn(ctx) }) }
 	run(e.chats.SweepIncognito)
@@ -322,6 +332,7 @@ func (e *engine) serve(ctx context.Context, ln net.Listener) error {
 	run(e.kept.Serve)
 	run(func(context.Context) { e.journal.Release() })
 	err := e.gateway.Serve(ctx, ln)
+	end() // the gateway may have ended by itself: an engine that nobody reaches must not linger
 	helpers.Wait()
 	return err
 }

@@ -20,7 +20,8 @@ func pretendPlugins(getenv func(string) string, table *work.Table) ([]msg.Plugin
 	if log == "" {
 		return nil, nil
 	}
-	return append(pretend.New(pretend.Demo(), log).Plugins(), pretend.Trouble(table)), nil
+	w := pretend.New(pretend.Demo(), log)
+	return append(w.Plugins(), w.Trouble(table, "trouble")), nil
 }
 
 // startInAWorld starts an engine whose calls have effects that outlive it.

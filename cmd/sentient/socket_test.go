@@ -89,3 +89,60 @@ func TestDeletedInAReply(t *testing.T) {
 		t.Fatal(dones)
 	}
 }
+
+// A window that is closed in the middle of a reply ends nothing: the reply is finished and saved, and told to the next window.
+func TestAClosedWindowDoesNotEndTheReply(t *testing.T) {
+	model := scripted(t, llmtest.Options{Script: func(llmtest.Request) llmtest.Reply {
+		return llmtest.Reply{Steps: []llmtest.Step{{Text: "One "}, {Wait: 300 * time.Millisecond}, {Text: "two."}}}
+	}})
+	p := start(t, newHome(t, model, ""))
+	w := p.dial("")
+	w.send(map[string]any{"type": "chat.send", "text": "hi"})
+	id := w.next("text_delta")["session_id"].(string)
+	w.c.Close()
+	w = p.dial("&after=0")
+	if d := w.next("done"); d["content"] != "One two." || d["cancelled"] == true {
+		t.Fatalf("%v", d)
+	}
+	if got := p.transcript(id); got != "user: hi\nassistant: One two.\n" {
+		t.Fatal(got)
+	}
+}
+
+// What a window orders is never a person's words: it is in no transcript and reaches no model, whatever the chat does.
+func TestOrdersNeverReachAModel(t *testing.T) {
+	model := scripted(t, llmtest.Options{Script: func(r llmtest.Request) llmtest.Reply {
+		if strings.Contains(r.Last().Text, "story") {
+			return llmtest.Reply{Steps: []llmtest.Step{{Text: "Once "}, {Stall: true}}}
+		}
+		return llmtest.Text("Yes.")
+	}})
+	p := start(t, newHome(t, model, ""))
+	w := p.dial("")
+	order := func(id any) {
+		for _, kind := range []string{"approval.respond", "undo.respond", "chat.cancel"} {
+			w.send(map[string]any{"type": kind, "session_id": id, "text": "/stop"})
+			w.send(map[string]any{"type": kind, "session_id": id})
+		}
+	}
+	w.send(map[string]any{"type": "chat.send", "text": "hi"})
+	id := w.next("done")["session_id"]
+	order(id) // at rest
+	w.send(map[string]any{"type": "chat.send", "session_id": id, "text": "a story"})
+	w.next("text_delta")
+	order(id)
+	w.next("done")
+	w.send(map[string]any{"type": "chat.send", "session_id": id, "text": "Are you there?"})
+	for w.next("done")["content"] != "Yes." {
+	}
+	if got := p.transcript(id.(string)); got != "user: hi\nassistant: Yes.\nuser: a story\nassistant: Once\n\n(stopped)\nuser: Are you there?\nassistant: Yes.\n" {
+		t.Fatal(got)
+	}
+	for _, r := range model.Requests() {
+		for _, m := range r.Messages {
+			if strings.Contains(m.Text, "/stop") {
+				t.Fatalf("a model read an order: %q", m.Text)
+			}
+		}
+	}
+}

@@ -109,7 +109,9 @@ func (s *shell) receive(m *mail) {
 		return
 	}
 	defer s.guard(m)
+	s.owner.sys.disturb(s.owner.opts.Name)
 	s.behavior.Receive(s.ctx, m.msg)
+	s.owner.sys.disturb(s.owner.opts.Name)
 }
 
 // guard turns a panic into a crash: the message's sender is told, the incarnation ends at once (so nothing it started

@@ -24,12 +24,16 @@ import (
 // Options of a System.
 type Options struct {
 	Logger *slog.Logger // nil: slog.Default()
+
+	// Disturb, for trying crashes, is called before and after each message with the name of the actor's owner; it may panic.
+	Disturb func(owner string)
 }
 
 // System holds the owners of one engine. Make it inside the test bubble when time is fake.
 type System struct {
-	lib *actor.ActorSystem
-	log *slog.Logger
+	lib     *actor.ActorSystem
+	log     *slog.Logger
+	disturb func(owner string)
 
 	mu     sync.Mutex
 	owners []*Owner // in order of creation
@@ -61,7 +65,10 @@ func New(o Options) *System {
 	oneShard()
 	// The library logs whole messages; nothing of that may reach a log.
 	quiet := slog.New(slog.DiscardHandler)
-	s := &System{log: o.Logger}
+	s := &System{log: o.Logger, disturb: o.Disturb}
+	if s.disturb == nil {
+		s.disturb = func(string) {}
+	}
 	s.lib = actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return quiet }))
 	s.lib.EventStream.Subscribe(func(event any) {
 		if d, ok := event.(*actor.DeadLetterEvent); ok {

@@ -102,7 +102,7 @@ func Listen(host string, port int) (net.Listener, error) {
 // names what did not stop in time. A Server serves once.
 func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	done := make(chan error, 1)
-	go func() { done <- s.http.Serve(ln) }()
+	go func() { done <- s.http.Serve(&patient{ln, s.log, s.draining}) }()
 	select {
 	case err := <-done:
 		return errors.Join(err, s.stop(ln))

@@ -12,16 +12,19 @@ import (
 	"sentient/runtime/work"
 )
 
-// Trouble are tools that behave as badly as a tool can: they do not listen, leave children that ignore signals, or break.
-func Trouble(table *work.Table) msg.Plugin {
-	internal := func(t msg.Tool) msg.Tool { t.Internal = true; return t }
+// writeHolds is how long trouble_write takes after its effect is in the world: the moment in which a kill hurts most.
+const writeHolds = 300 * time.Millisecond
+
+// Trouble are tools that behave as badly as a tool can: they do not listen, leave children that ignore signals, are slow after
+// their effect, or break. mark is an argument of each child, by which it is found from outside.
+func (w *World) Trouble(table *work.Table, mark string) msg.Plugin {
+	internal := func(t msg.Tool) msg.Tool { t.Internal, t.Risk = true, msg.RiskWrite; return t }
 	return app("trouble", "Trouble", "Tools that misbehave, for trying what the engine does about them", "testing",
-		internal(msg.Tool{Name: "trouble_deaf", Description: "Sleep and do not listen to anything", Parameters: object("seconds"), Risk: msg.RiskWrite, Run: deaf}),
-		internal(msg.Tool{Name: "trouble_children", Description: "Start programs that ignore signals, and wait", Parameters: object("count"), Risk: msg.RiskWrite,
-			Run: func(ctx context.Context, c *msg.Call) (any, error) { return children(ctx, table, c) }}),
-		internal(msg.Tool{Name: "trouble_panic", Description: "Break down", Parameters: object(), Risk: msg.RiskWrite, Run: func(context.Context, *msg.Call) (any, error) {
-			panic("the tool broke down")
-		}}))
+		internal(msg.Tool{Name: "trouble_deaf", Description: "Sleep and do not listen to anything", Parameters: object("seconds"), Run: deaf}),
+		internal(msg.Tool{Name: "trouble_children", Description: "Start programs that ignore signals, and wait", Parameters: object("count", "id?"),
+			Run: func(ctx context.Context, c *msg.Call) (any, error) { return children(ctx, table, mark, c) }}),
+		msg.Tool{Name: "trouble_write", Description: "Write an entry, then take a while", Risk: msg.RiskWrite, Parameters: object("id"), Run: w.slowly},
+		internal(msg.Tool{Name: "trouble_panic", Description: "Write an entry if it has an id, then break down", Parameters: object("id?"), Run: w.breaks}))
 }
 
 func number(args map[string]any, key string) (n int, err error) {
@@ -40,8 +43,38 @@ func deaf(_ context.Context, c *msg.Call) (any, error) {
 	return map[string]any{"slept": n}, nil
 }
 
+// slowly has its effect at once and its outcome later.
+func (w *World) slowly(ctx context.Context, c *msg.Call) (any, error) {
+	if err := w.entry(c.Args); err != nil {
+		return nil, err
+	}
+	t := time.NewTimer(writeHolds)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return map[string]bool{"ok": true}, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (w *World) breaks(_ context.Context, c *msg.Call) (any, error) {
+	if text(c.Args, "id") != "" {
+		if err := w.entry(c.Args); err != nil {
+			return nil, err
+		}
+	}
+	panic("the tool broke down")
+}
+
+func (w *World) entry(args map[string]any) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.did("entry", args)
+}
+
 // children are shells that ignore being asked to end and have a child each that does, too.
-func children(ctx context.Context, table *work.Table, c *msg.Call) (any, error) {
+func children(ctx context.Context, table *work.Table, mark string, c *msg.Call) (any, error) {
 	n, err := number(c.Args, "count")
 	if err != nil {
 		return nil, err
@@ -57,7 +90,8 @@ func children(ctx context.Context, table *work.Table, c *msg.Call) (any, error) 
 			if s.Unit == "" {
 				s.Unit = caller.ID
 			}
-			_, errs[i] = proc.Run(ctx, table, proc.Spec{Run: s, Path: "/bin/sh", Args: []string{"-c", `trap "" TERM INT HUP; sleep 86399 & wait`}, Timeout: 24 * time.Hour})
+			_, errs[i] = proc.Run(ctx, table, proc.Spec{Run: s, Path: "/bin/sh", Args: []string{"-c", `trap "" TERM INT HUP; sleep 86399 & wait`, mark},
+				Grace: 500 * time.Millisecond, Timeout: 24 * time.Hour})
 		})
 	}
 	all.Wait()
