@@ -271,8 +271,9 @@ func (a *actor) lost(c *change, err error) {
 	}
 	if turn := c.open; turn != "" {
 		text, _ := errorText(plainly(err))
-		a.o.Bus.Publish(passing(a.chat.id, turn, "error", wire.Of(map[string]any{"message": text, "recoverable": false})),
-			passing(a.chat.id, turn, "done", wire.Of(doneOf(nil, doneExtra{Error: text}))))
+		end := passing(a.chat.id, turn, "done", wire.Of(doneOf(nil, doneExtra{Error: text})))
+		end.Ends = true
+		a.o.Bus.Publish(passing(a.chat.id, turn, "error", wire.Of(map[string]any{"message": text, "recoverable": false})), end)
 	}
 }
 

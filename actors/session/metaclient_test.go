@@ -25,6 +25,7 @@ type client struct {
 // view is what a window makes of what it got.
 type view struct {
 	durable []string
+	early   []string            // turns whose end was told when it could not be saved: the saved one is not told as well
 	runs    map[string]*running // by chat
 }
 
@@ -87,6 +88,9 @@ func (c *client) got(frame []byte, durable bool) {
 	if durable && !strings.HasSuffix(typ, "_delta") {
 		c.durable = append(c.durable, string(mustJSON(m)))
 	}
+	if !durable && typ == "done" {
+		c.early = append(c.early, m["turn_id"].(string))
+	}
 	if chat, ok := m["session_id"].(string); ok {
 		if c.runs[chat] == nil {
 			c.runs[chat] = &running{}
@@ -122,7 +126,8 @@ func (r *running) got(typ string, m map[string]any) {
 
 // unlike says where a client that was away sees something else than one that always listened.
 func (v view) unlike(always view) string {
-	mine, theirs := withoutTakenBack(v.durable), withoutTakenBack(always.durable)
+	early := slices.Concat(v.early, always.early)
+	mine, theirs := withoutEnds(early, withoutTakenBack(v.durable)), withoutEnds(early, withoutTakenBack(always.durable))
 	for i := range max(len(mine), len(theirs)) {
 		if a, b := at(mine, i), at(theirs, i); a != b {
 			return fmt.Sprintf("event %d is\n%s\nfor one who always listened\n%s", i, a, b)
@@ -139,6 +144,12 @@ func (v view) unlike(always view) string {
 		}
 	}
 	return ""
+}
+
+func withoutEnds(turns, events []string) []string {
+	return slices.DeleteFunc(events, func(e string) bool {
+		return strings.Contains(e, `"type":"done"`) && slices.Contains(turns, turnOf([]byte(e)))
+	})
 }
 
 // withoutTakenBack leaves out what a turn did that failed in the end: its rows are gone, so a client that was away is not told.
@@ -232,7 +243,7 @@ func (cs *clients) end(g *game) {
 	}
 	defer r.Close()
 	kept := view{durable: keptEvents(g, r)}
-	if problem := (view{durable: cs.always.durable}).unlike(kept); problem != "" {
+	if problem := (view{durable: cs.always.durable, early: cs.always.early}).unlike(kept); problem != "" {
 		g.fault("the log and the socket: %s", problem)
 	}
 	cs.always.disconnect()

@@ -356,10 +356,14 @@ func TestFullDisk(t *testing.T) {
 		if d := h.last("done"); d["error"] == nil {
 			t.Fatalf("%v %s %s", d, h.kinds(), h.transcript(s.Session))
 		}
+		told := h.kinds()
 		h.store.SetFull(false)
 		h.wait(time.Minute)
 		if got := h.transcript(s.Session); !strings.HasSuffix(got, "(interrupted)\n") {
 			t.Fatal(got)
+		}
+		if got := h.kinds(); strings.Count(got, "done") != strings.Count(told, "done") {
+			t.Fatalf("the end was told twice: %s", got)
 		}
 		h.models.next(say("fine"))
 		h.send(msg.Send{Session: s.Session, Text: "5"})

@@ -25,7 +25,7 @@ func (c *change) note(typ, turn string, ref *pb.Note, f wire.Fields) {
 	}
 	ref.Turn = turn
 	data, _ := proto.Marshal(ref)
-	ev := bus.Event{Topic: c.chat.id, Turn: turn, Kind: typ, Body: wire.Body(typ, c.chat.id, turn, f), Opens: typ == "session"}
+	ev := bus.Event{Topic: c.chat.id, Turn: turn, Kind: typ, Body: wire.Body(typ, c.chat.id, turn, f), Opens: typ == "session", Ends: typ == "done"}
 	c.notes = append(c.notes, journal.Note{Type: typ, Topic: c.chat.id, Data: data, Live: ev})
 }
 

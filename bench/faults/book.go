@@ -20,17 +20,28 @@ type book struct {
 	tick     int
 	list     []*sent
 	byID     map[string]*sent
-	dropped  map[string]bool     // texts that a stopped turn named as never sent
-	denied   map[string]bool     // ids of calls that the person said no to, and of which no question was allowed
-	undone   map[string]bool     // ids of calls that were undone in time
-	ended    map[string][]string // live ends of each turn: number, words, error, cancelled
-	acks     chan struct{}       // rung at each acknowledgement
-	known    map[string]int      // known deviations seen at the last check
-	breaches []string            // broken promises seen on the way
+	dropped  map[string]bool  // texts that a stopped turn named as never sent
+	denied   map[string]bool  // ids of calls that the person said no to, and of which no question was allowed
+	undone   map[string]bool  // ids of calls that were undone in time
+	ended    map[string][]end // live ends of each turn
+	acks     chan struct{}    // rung at each acknowledgement
+	breaches []string         // broken promises seen on the way
+}
+
+// end is a done that was heard as it happened.
+type end struct {
+	connection int
+	seq        uint64 // 0: of a turn whose end could not be saved
+	said       string // words, error, cancelled
+}
+
+// twice says whether one of two ends is too many: on one connection it always is, and what is in the log is sent once.
+func (e end) twice(o end) bool {
+	return e.connection == o.connection || e.seq != 0 && o.seq != 0
 }
 
 func newBook() *book {
-	return &book{byID: map[string]*sent{}, dropped: map[string]bool{}, denied: map[string]bool{}, undone: map[string]bool{}, ended: map[string][]string{}, known: map[string]int{}, acks: make(chan struct{}, 1)}
+	return &book{byID: map[string]*sent{}, dropped: map[string]bool{}, denied: map[string]bool{}, undone: map[string]bool{}, ended: map[string][]end{}, acks: make(chan struct{}, 1)}
 }
 
 func (b *book) locked(f func()) {

@@ -51,7 +51,7 @@ func TestTheCheckerFindsEveryBreach(t *testing.T) {
 		},
 		"has 0 ends in the log":              func(_ *book, f *facts) { f.log = f.log[:3] },
 		"has 2 ends in the log":              func(_ *book, f *facts) { f.log = append(f.log, f.log[1]) },
-		"ended 2 times on live":              func(b *book, _ *facts) { b.ended["turn"] = []string{"1", "2"} },
+		"ended twice on live connections":    func(b *book, _ *facts) { b.ended["turn"] = []end{{1, 0, ""}, {1, 7, ""}} },
 		"was acknowledged as turn":           func(_ *book, f *facts) { f.log = f.log[:2] },
 		"is something else now":              func(_ *book, f *facts) { f.before["chat"] = []row{{ID: "0"}} },
 		"the engine ended although nobody a": func(b *book, _ *facts) { b.breach("the engine ended although nobody asked") },

@@ -150,12 +150,15 @@ func (l *link) take(ev event) {
 }
 
 func (l *link) ended(ev event) {
+	l.mu.Lock()
+	n := l.n
+	l.mu.Unlock()
 	l.book.locked(func() {
 		for _, text := range ev.Dropped {
 			l.book.dropped[text] = true
 		}
 		if !ev.Replay && ev.Turn != "" {
-			l.book.ended[ev.Turn] = append(l.book.ended[ev.Turn], fmt.Sprintf("%d %.60q %s %v", ev.Seq, ev.Content, ev.Error, ev.Cancelled))
+			l.book.ended[ev.Turn] = append(l.book.ended[ev.Turn], end{n, ev.Seq, fmt.Sprintf("%.60q %s %v", ev.Content, ev.Error, ev.Cancelled)})
 		}
 	})
 	if ev.ClientID != "" && len(ev.Error) > 0 && string(ev.Error) != "null" {

@@ -3,7 +3,6 @@ package faults
 import (
 	"fmt"
 	"io"
-	"maps"
 	"runtime"
 	"slices"
 	"strings"
@@ -31,15 +30,6 @@ func (r Result) Write(w io.Writer, commit, command string) error {
 	b.WriteString("Checked after every round, by a checker that only knows what the clients were told and what the pretend world saw:\n\n")
 	for _, i := range invariants {
 		fmt.Fprintf(&b, "- %s\n", i)
-	}
-	known := map[string]int{}
-	for _, o := range r.Scenarios {
-		for what, n := range o.Known {
-			known[what] += n
-		}
-	}
-	for _, what := range slices.Sorted(maps.Keys(known)) {
-		fmt.Fprintf(&b, "\nKnown, and seen %d times: %s.\n", known[what], what)
 	}
 	b.WriteString("\nViolations:")
 	if len(r.Violations()) == 0 {

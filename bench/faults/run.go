@@ -26,7 +26,6 @@ type Outcome struct {
 	Messages, Acked int
 	Turns, Effects  int
 	Starts          []time.Duration // exec to ready, behind a fault
-	Known           map[string]int  // deviations that are known, and how often they were seen
 	Violations      []Violation
 }
 
@@ -114,7 +113,7 @@ func (o *Options) scenario(ctx context.Context, s scenario, until time.Time) (ou
 		out.violated(o.Seed, o.From+out.Rounds-1, b.reopen(ctx))
 	}
 	b.kept = len(out.Violations) > 0
-	out.Known, out.Kills, out.Turns = b.book.known, len(b.ready), b.turns
+	out.Kills, out.Turns = len(b.ready), b.turns
 	out.Messages, out.Acked, out.Starts = len(b.book.list), b.book.acked(), b.ready
 	effects, err := b.effects()
 	out.Effects = len(effects)

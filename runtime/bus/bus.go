@@ -35,6 +35,7 @@ type Event struct {
 
 	Only  string // when set: only the subscriber with this id gets it, whatever its topics
 	Opens bool   // lets the topic's non-durable events through a gated subscriber from here on
+	Ends  bool   // the end of its turn. A subscriber that got one which is not durable does not get the durable one as well
 }
 
 var textField = []byte(`"text":"`)

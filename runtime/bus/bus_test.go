@@ -132,6 +132,24 @@ func TestGate(t *testing.T) {
 	}
 }
 
+// A turn whose end is told before it can be saved ends once for who heard that, and once for who came later.
+func TestEndsOnce(t *testing.T) {
+	b := New(Options{})
+	end := func(seq uint64, turn string) Event {
+		return Event{Seq: seq, Topic: "a", Turn: turn, Kind: "done", Body: []byte("{"), Ends: true}
+	}
+	early := b.Subscribe(SubOptions{ID: "early"})
+	b.Publish(end(0, "1"), end(0, "1"))
+	late := b.Subscribe(SubOptions{ID: "late"})
+	b.Publish(end(1, "2"), end(2, "1"), durable(3, "a", "1"))
+	if got := take(early); len(got) != 3 || got[0].Turn != "1" || got[1].Turn != "2" || got[2].Seq != 3 || len(early.ended) != 0 {
+		t.Errorf("early: %v, and remembers %v", got, early.ended)
+	}
+	if got := take(late); len(got) != 3 || got[0].Turn != "2" || got[1].Turn != "1" || late.ended != nil {
+		t.Errorf("late: %v", got)
+	}
+}
+
 func TestBounds(t *testing.T) {
 	b := New(Options{})
 	wakes := 0

@@ -19,6 +19,7 @@ type Sub struct {
 	bytes  int
 	last   map[turn]uint64 // number of the newest waiting event of each turn
 	opened map[string]struct{}
+	ended  map[turn]struct{} // turns whose end was told before it was durable
 	err    error
 	closed bool
 }
@@ -124,13 +125,13 @@ func (s *Sub) enqueue(e *Event, pushed bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	direct := pushed || e.Only != ""
-	if s.closed || s.err != nil || !s.passes(e, direct) {
+	if s.closed || s.err != nil || !s.passes(e, direct) || e.Ends && s.toldBefore(e) {
 		return false
 	}
 	if merged, ok := s.merge(e); ok {
 		return merged
 	}
-	keep := direct || e.Seq != 0 || e.Text != nil || e.Opens
+	keep := direct || e.Seq != 0 || e.Text != nil || e.Opens || e.Ends
 	idle := len(s.queue) == 0 // one event alone always fits, however big
 	if size := e.size(); s.bytes+size > s.limit && !idle {
 		if !keep {
@@ -163,6 +164,24 @@ func (s *Sub) passes(e *Event, direct bool) bool {
 	}
 	_, open := s.opened[e.Topic]
 	return open || direct || e.Seq != 0
+}
+
+// toldBefore is for the rare turn whose end is told when it cannot be saved, and is saved later.
+func (s *Sub) toldBefore(e *Event) bool {
+	key := turn{e.Topic, e.Turn}
+	if _, told := s.ended[key]; told {
+		if e.Seq != 0 {
+			delete(s.ended, key)
+		}
+		return true
+	}
+	if e.Seq == 0 {
+		if s.ended == nil {
+			s.ended = map[turn]struct{}{}
+		}
+		s.ended[key] = struct{}{}
+	}
+	return false
 }
 
 // merge appends e's text to the last waiting event of its turn when that is of the same kind. The queue is not empty
