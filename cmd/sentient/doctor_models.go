@@ -31,7 +31,7 @@ func (m *Main) doctorModels(ctx context.Context) error {
 	}
 	t := &modelTable{out: m.Stdout}
 	err = m.checkThere(ctx, home, t.line)
-	if errors.Is(err, errNoEngine) && ctx.Err() == nil {
+	if _, none := errors.AsType[noEngine](err); none {
 		err = m.checkHere(ctx, home, t.line)
 	}
 	if err != nil {
@@ -56,7 +56,7 @@ type checkupLine struct {
 	Message  string         `json:"message"`
 }
 
-// checkThere lets the running engine try the models; errNoEngine when none runs here.
+// checkThere lets the running engine try the models; a noEngine when none runs here.
 func (m *Main) checkThere(ctx context.Context, home app.Home, each func(checkupLine) error) error {
 	res, err := m.reach(ctx, home, http.MethodPost, "/api/models/checkup", "")
 	if err != nil {

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -13,7 +12,12 @@ import (
 	"sentient/runtime/app"
 )
 
-var errNoEngine = errors.New("the engine of this data folder does not answer. Start it again with: sentient serve")
+// noEngine says that no engine runs on a home, and what to do.
+type noEngine string
+
+func (n noEngine) Error() string { return string(n) }
+
+const errNoEngine = noEngine("the engine of this data folder does not answer. Start it again with: sentient serve")
 
 // askEngine sends a command of the terminal to the engine that runs on this home, and reads its answer.
 func (m *Main) askEngine(ctx context.Context, method, path string, answer any) error {
@@ -40,11 +44,11 @@ func (m *Main) askEngine(ctx context.Context, method, path string, answer any) e
 	return json.Unmarshal(body, answer)
 }
 
-// reach sends a request to the engine that runs on a home. The error is errNoEngine when none does.
+// reach sends a request to the engine that runs on a home. The error is a noEngine when none does.
 func (m *Main) reach(ctx context.Context, home app.Home, method, path, body string) (*http.Response, error) {
 	address, err := home.ReadDiscovery()
 	if err != nil {
-		return nil, errNoEngine
+		return nil, noEngine(err.Error())
 	}
 	token, err := home.Token(m.Getenv)
 	if err != nil {
@@ -57,7 +61,10 @@ func (m *Main) reach(ctx context.Context, home app.Home, method, path, body stri
 	q.Header.Set("Authorization", "Bearer "+token)
 	res, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(q)
 	if err != nil {
-		return nil, errors.Join(errNoEngine, ctx.Err()) // it was written down by an engine that is gone
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return nil, errNoEngine // it was written down by an engine that is gone
 	}
 	return res, nil
 }
