@@ -243,6 +243,10 @@ func TestOutcomes(t *testing.T) {
 		if c := rows[len(rows)-1].Checks; len(c) != 1 || !c[0].OK {
 			t.Errorf("%+v", c)
 		}
+		h.try("list the notes", "notes_list", `{}`)
+		if _, checked := h.last("tool_result")["check"]; checked { // A-024
+			t.Error("what changed nothing was checked")
+		}
 	})
 	inHouseWith(t, func(h *house) {
 		scene := demoScene()

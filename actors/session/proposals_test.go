@@ -72,7 +72,7 @@ func TestRuleFromChat(t *testing.T) {
 		if h.count("approval_request") != 2 {
 			t.Fatal(h.kinds())
 		}
-		p := h.proposals(s.Session, "pending")
+		p := h.proposals(s.Session, "pending")
 		if len(p) != 1 || len(h.proposals(s.Session, "all")) != 1 || len(h.proposals(s.Session, "declined")) != 0 {
 			t.Fatalf("%+v", p)
 		}

@@ -82,6 +82,7 @@ func TestUndoInTime(t *testing.T) {
 			t.Fatal(ok, err)
 		}
 		h.wait(time.Minute)
+		//
 		if r := h.result(); r["undone"] != true || !strings.HasPrefix(r["error"].(string), "NOT SENT. The user pressed Undo") || h.effects("email") != 0 {
 			t.Fatal(r, h.world.Effects())
 		}

@@ -52,7 +52,7 @@ func TestAnEmailWithConsent(t *testing.T) {
 	w := p.dial("")
 	w.send(map[string]any{"type": "chat.send", "text": "Email priya@example.com that Friday at 1 works"})
 	ask := w.next("approval_request")
-	if fmt.Sprint(ask["choices"]) != "[allow allow_session allow_timed allow_always deny]" || ask["grant_minutes"] != 60.0 {
+	if fmt.Sprint(ask["choices"]) != "[allow allow_session allow_timed allow_always deny]" || ask["grant_minutes"] != 60.0 {
 		t.Fatalf("%v", ask)
 	}
 	if f := ask["preview"].(map[string]any); f["kind"] != "email" || f["title"] != "Email" || f["body"] != "Friday at 1 works." || len(f["fields"].([]any)) != 2 {
@@ -60,6 +60,7 @@ func TestAnEmailWithConsent(t *testing.T) {
 	}
 	w.decide(ask, "allow_timed")
 	window := w.next("undo_window")
+	//
 	if until, err := time.Parse(time.RFC3339Nano, window["until"].(string)); err != nil || time.Until(until) > 10*time.Second || window["preview"] == nil {
 		t.Fatalf("%v %v", window, err)
 	}
@@ -206,6 +207,7 @@ func TestRulesOfAPerson(t *testing.T) {
 	if status, _ := p.try("POST", "/api/rule-proposals/"+id, map[string]string{"decision": "decline"}); status != 409 {
 		t.Fatal(status)
 	}
+	w.next("config.updated")
 	w.next("rule_proposal.updated")
 	rules := func() (map[string]string, map[string]map[string]any) {
 		c := call[struct {

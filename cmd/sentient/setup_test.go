@@ -225,3 +225,42 @@ func TestDoctorModels(t *testing.T) {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
+
+// what a settings page needs of each provider.: a key is kept, said to be set and where from, and never shown again.
+func TestKeysAreNeverShown(t *testing.T) {
+	const key = "sk-never-shown-0123456789"
+	p := start(t, newHome(t, nil, ""))
+	if b := mustTry(t, p, "PUT", "/api/secrets/groq", map[string]string{"value": key}, 200); strings.Contains(b, key) {
+		t.Fatal(b)
+	}
+	mustTry(t, p, "PUT", "/api/secrets/chatgpt", map[string]string{"value": key}, 400)
+	b := mustTry(t, p, "GET", "/api/secrets", nil, 200)
+	var secrets []map[string]any
+	if err := json.Unmarshal([]byte(b), &secrets); err != nil || strings.Contains(b, key) {
+		t.Fatal(err, b)
+	}
+	for _, s := range secrets {
+		if s["set"] != (s["source"] != nil) || s["name"] == "groq" && s["set"] != true {
+			t.Errorf("%v", s)
+		}
+	}
+	for _, row := range call[[]map[string]any](p, "GET", "/api/models/providers", nil) {
+		for _, field := range []string{"kind", "key_required", "key_set", "api_base", "docs_url", "suggested", "sign_in"} {
+			if _, ok := row[field]; !ok {
+				t.Errorf("%v has no %s", row["id"], field)
+			}
+		}
+		if row["kind"] != "cloud" && row["kind"] != "local" || row["id"] == "groq" && row["key_set"] != true {
+			t.Errorf("%v", row)
+		}
+	}
+}
+
+func mustTry(t *testing.T, p *process, method, path string, body any, want int) string {
+	t.Helper()
+	status, b := p.try(method, path, body)
+	if status != want {
+		t.Fatalf("%s %s: %d %s", method, path, status, b)
+	}
+	return string(b)
+}

@@ -21,7 +21,7 @@ var ruleTools = []RuleTool{
 	rt("time_now", "Now", "Time", "Say what time it is"),
 }
 
-// what passes the pre-filter, and the level its words mean. "" does not pass.
+// what passes the pre-filter, and the level its words mean. "" does not pass.
 func TestStandingRule(t *testing.T) {
 	for text, want := range map[string]string{
 		"never delete my emails": "never", "Don't post to Slack without asking me": "ask", "always ask before sending money": "ask", "Please never use Slack.": "never", "do not touch my Notion": "never", "You must not buy anything.": "never",
