@@ -9,10 +9,11 @@ import (
 )
 
 // Churn measures what chats leave in memory once they are used and idle: it uses new chats once each, in steps, and after each
-// step waits until they have gone to sleep.
+// step waits until they have gone to sleep. The first step is long enough to fill the store's caches, which are bounded; what is
+// added behind it would be for ever.
 type Churn struct {
 	Env
-	Steps   []int         // chats in all at the end of each step; default 2,000, 6,000, 10,000
+	Steps   []int         // chats in all at the end of each step; default 10,000, 20,000, 30,000
 	Workers int           // clients at once; default 8
 	Settle  time.Duration // from the end of a step to the next; default 5 min (chats sleep after 2, and the garbage they were is collected within 2 more)
 
@@ -22,7 +23,7 @@ type Churn struct {
 // Validate fills the defaults and says what is wrong.
 func (c *Churn) Validate() error {
 	if len(c.Steps) == 0 {
-		c.Steps = []int{2000, 6000, 10_000}
+		c.Steps = []int{10_000, 20_000, 30_000}
 	}
 	fill(&c.Workers, 8)
 	fill(&c.Settle, 5*time.Minute)

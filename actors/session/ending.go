@@ -76,7 +76,7 @@ func (c *change) endTurn(how string, d doneFields) {
 		ref.Message = *d.MessageID
 	}
 	c.note("done", turn, ref, wire.Of(d))
-	c.event(&pb.Event{Kind: &pb.Event_TurnEnded{TurnEnded: &pb.TurnEnded{Turn: turn, How: how}}})
+	c.event(&pb.Event{Kind: &pb.Event_TurnEnded{TurnEnded: &pb.TurnEnded{Turn: turn, How: how, Why: d.Error}}})
 	c.row(openTurnRow(c.chat.id, ""))
 	c.touched, c.dropped = true, true
 	c.chat.turn, c.chat.granting = nil, nil

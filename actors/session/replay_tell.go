@@ -81,7 +81,7 @@ func tellTurn(s state, e *pb.Event) (what, said string) {
 	case *pb.Event_UndoClosed:
 		return "undo window closed", map[string]string{"undo": "undone: it never ran", "send_now": "sent at once", "time": "nobody undid it", "stop": "the reply was stopped"}[k.UndoClosed.Action]
 	case *pb.Event_TurnEnded:
-		return "turn ended", turnEnd(s, k.TurnEnded.How)
+		return "turn ended", join(turnEnd(s, k.TurnEnded.How), k.TurnEnded.Why)
 	}
 	return "unknown", "an event of a newer engine"
 }

@@ -33,7 +33,7 @@ type cli struct {
 	Many       manyFlags  `cmd:"" help:"2,000 chats streaming at once."`
 	Kill       killFlags  `cmd:"" help:"Kill -9 in the middle of a reply, and the start after it."`
 	Stop       stopFlags  `cmd:"" help:"Stop everything while 2,000 chats stream and 100 programs run. Needs the demo's engine (make bin/sentient-demo)."`
-	Churn      churnFlags `cmd:"" help:"10,000 chats used once: what stays in memory."`
+	Churn      churnFlags `cmd:"" help:"30,000 chats used once: what stays in memory."`
 	Faults     faultFlags `cmd:"" help:"Random scripts of chats while everything around them fails; needs an engine with a pretend world (make faults)."`
 	Model      modelFlags `cmd:"" hidden:"" help:"Run the scripted model until the input ends."`
 }
@@ -78,7 +78,7 @@ type stopFlags struct {
 }
 
 type churnFlags struct {
-	Steps  []int         `help:"Chats in all at the end of each step." default:"2000,6000,10000"`
+	Steps  []int         `help:"Chats in all at the end of each step." default:"10000,20000,30000"`
 	Settle time.Duration `help:"Wait after each step." default:"5m"`
 }
 

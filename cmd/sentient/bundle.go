@@ -78,7 +78,7 @@ func (b *bundler) fill(ctx context.Context) error {
 
 // text writes a part. Paths in the person's own folder begin with ~, since they hold a name.
 func (b *bundler) text(name, s string) error {
-	w, err := b.zip.Create(name)
+	w, err := b.zip.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate, Modified: time.Now()})
 	if err != nil {
 		return err
 	}

@@ -1450,6 +1450,7 @@ type TurnEnded struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Turn          string                 `protobuf:"bytes,1,opt,name=turn,proto3" json:"turn,omitempty"`
 	How           string                 `protobuf:"bytes,2,opt,name=how,proto3" json:"how,omitempty"` // done, stopped, failed, interrupted
+	Why           string                 `protobuf:"bytes,3,opt,name=why,proto3" json:"why,omitempty"` // of a failed one, as the person was told
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1494,6 +1495,13 @@ func (x *TurnEnded) GetTurn() string {
 func (x *TurnEnded) GetHow() string {
 	if x != nil {
 		return x.How
+	}
+	return ""
+}
+
+func (x *TurnEnded) GetWhy() string {
+	if x != nil {
+		return x.Why
 	}
 	return ""
 }
@@ -3312,10 +3320,11 @@ const file_proto_session_session_proto_rawDesc = "" +
 	"\x04keys\x18\x03 \x03(\tR\x04keys\"9\n" +
 	"\vRuleDecided\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1a\n" +
-	"\baccepted\x18\x02 \x01(\bR\baccepted\"1\n" +
+	"\baccepted\x18\x02 \x01(\bR\baccepted\"C\n" +
 	"\tTurnEnded\x12\x12\n" +
 	"\x04turn\x18\x01 \x01(\tR\x04turn\x12\x10\n" +
-	"\x03how\x18\x02 \x01(\tR\x03how\"1\n" +
+	"\x03how\x18\x02 \x01(\tR\x03how\x12\x10\n" +
+	"\x03why\x18\x03 \x01(\tR\x03why\"1\n" +
 	"\aAllowed\x12\x12\n" +
 	"\x04tool\x18\x01 \x01(\tR\x04tool\x12\x12\n" +
 	"\x04risk\x18\x02 \x01(\x05R\x04risk\" \n" +
