@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -170,6 +171,11 @@ func (c *Committer) run(w *writer) {
 	var fire <-chan time.Time
 	due := false
 	for {
+		if urgent := c.takeEssential(w.reqs[:0]); len(urgent) > 0 {
+			w.reqs = urgent
+			c.commit(w, urgent, nil)
+			continue
+		}
 		reqs, checks, closing := c.take(w.reqs[:0], due)
 		w.reqs = reqs
 		if len(reqs) > 0 || len(checks) > 0 {
@@ -196,6 +202,26 @@ func (c *Committer) run(w *writer) {
 			due, timer, fire = true, nil, nil
 		}
 	}
+}
+
+// takeEssential takes an essential append out of the queue, so that it waits for nothing but the batch under way. What its own
+// stream has in the queues goes before it: then it waits its turn.
+func (c *Committer) takeEssential(into []*request) []*request {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i, r := range c.queue {
+		if r.a.Essential && !c.abandon && !c.waits(r.a.Stream, c.queue[:i]) && r.state.CompareAndSwap(reqQueued, reqTaken) {
+			c.queue = slices.Delete(c.queue, i, i+1)
+			return append(into, r)
+		}
+	}
+	return into
+}
+
+// waits says whether a stream has something among the first of the queue, or a checkpoint.
+func (c *Committer) waits(s Stream, first []*request) bool {
+	return slices.ContainsFunc(first, func(r *request) bool { return r.a.Stream == s }) ||
+		slices.ContainsFunc(c.waiting, func(k checkpoint) bool { return k.stream == s })
 }
 
 // take moves what the next batch gets out of the queue. Checkpoints ride with appends, and go alone when due or closing.

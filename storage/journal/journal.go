@@ -24,7 +24,7 @@ type Append struct {
 	Prefixes []Prefix // tables' rows to delete by the beginning of their primary key, with their index entries
 	Publish  []Note   // durable wire events, numbered in commit order and handed to the deliverer after the sync
 
-	Essential       bool // it is taken below the disk's reserve too, as a delete is: it makes everything quieter, and is small
+	Essential       bool // it is taken before what waits, in a batch of its own, and below the disk's reserve too, as a delete is: it makes everything quieter, and is small
 	DropCheckpoints bool // the checkpoints of this stream are part of what this append stores: forget them
 	Volatile        bool // at a stream's first append: it lives in memory only (an incognito chat)
 	Delete          bool // the stream ends: its events, snapshot, checkpoints and log notes go; later appends get ErrDeleted

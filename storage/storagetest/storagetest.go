@@ -28,7 +28,7 @@ func Run(t *testing.T, f Factory) {
 		run  func(*rig)
 	}{
 		{"EngineOrder", engineOrder}, {"EngineView", engineView},
-		{"AppendLoad", appendLoad}, {"Conflict", conflict}, {"OneBatch", oneBatch}, {"PrefixThenPut", prefixThenPut}, {"Deleted", deleted},
+		{"AppendLoad", appendLoad}, {"Conflict", conflict}, {"OneBatch", oneBatch}, {"EssentialFirst", essentialFirst}, {"PrefixThenPut", prefixThenPut}, {"Deleted", deleted},
 		{"CancelQueued", cancelQueued}, {"CloseDrains", closeDrains}, {"Isolation", isolation}, {"UnseenBeforeSync", unseenBeforeSync},
 		{"Rows", rows}, {"IndexUpkeep", indexUpkeep}, {"ScanPages", scanPages},
 		{"NotesOrder", notesOrder}, {"NotesTrim", notesTrim}, {"NotesTopic", notesTopic},

@@ -144,6 +144,36 @@ func (r *rig) hold() (release func()) {
 	return func() { close(gate) }
 }
 
+// essentialFirst: an essential append is written before what waits, and alone, unless its own stream waits too.
+func essentialFirst(r *rig) {
+	release := r.hold()
+	before := r.disk.Applies()
+	var wg sync.WaitGroup
+	queue := func(a journal.Append, note string) {
+		a.Publish = []journal.Note{{Type: note}}
+		wg.Go(func() {
+			if _, err := r.c.Append(context.Background(), a); err != nil {
+				r.Error(note, err)
+			}
+		})
+		synctest.Wait() // it is in the queue
+	}
+	queue(journal.Append{Stream: "s/a", Events: bytesOf("1")}, "a")
+	queue(journal.Append{Stream: "s/b", Events: bytesOf("1")}, "b1")
+	queue(journal.Append{Stream: "s/b", Expected: 1, Events: bytesOf("2"), Essential: true}, "b2")
+	queue(journal.Append{Stream: "s/stop", Events: bytesOf("1"), Essential: true}, "stop")
+	release()
+	wg.Wait()
+	queue(journal.Append{Stream: "s/stop", Expected: 1, Events: bytesOf("2"), Essential: true}, "again")
+	wg.Wait()
+	var order []string
+	for _, e := range r.delivered {
+		order = append(order, e.Type)
+	}
+	same(r, "order", order, []string{"hold", "stop", "a", "b1", "b2", "again"})
+	same(r, "batches", r.disk.Applies()-before, 3)
+}
+
 // oneBatch: what waits is one batch; versions chain within it, a conflict fails alone, stale index entries go within it.
 func oneBatch(r *rig) {
 	release := r.hold()
