@@ -44,8 +44,13 @@ func (h *house) sendMail() (session, undo string) {
 	s := h.send(msg.Send{Text: "Email priya@example.com that Friday at 1 works"})
 	h.wait(time.Second)
 	w := h.last("undo_window")
-	if w["call_id"] != "c1" || w["name"] != "mail_send" || w["seconds"] != 10.0 || w["until"] == "" {
+	if w["call_id"] != "c1" || w["name"] != "mail_send" || w["seconds"] != 10.0 {
 		h.t.Fatalf("%v", w)
+	}
+	// until lies the seconds after it opened, which was within the second waited above.
+	until, err := time.Parse(time.RFC3339, w["until"].(string))
+	if left := time.Until(until); err != nil || left > 10*time.Second || left < 9*time.Second {
+		h.t.Fatal(w["until"], left, err)
 	}
 	if h.effects("email") != 0 {
 		h.t.Fatal("it was sent at once")
@@ -71,7 +76,7 @@ func TestUndoWindowRunsOut(t *testing.T) {
 	})
 }
 
-// Undo means it never runs, and the model reads so.
+// Undo means it never runs, and the model reads so.
 func TestUndoInTime(t *testing.T) {
 	inWorld(t, func(t *testing.T, h *house) {
 		session, undo := h.sendMail()

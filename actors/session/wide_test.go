@@ -58,7 +58,7 @@ func (h *house) answer(decision string) error {
 	return err
 }
 
-// "Allow for 1 hour" covers the tool in every chat until its time is up, and is kept before it is acknowledged. It
+// "Allow for 1 hour" covers the tool in every chat until its time is up, and is kept before it is acknowledged. It
 // covers a second call of the same answer at once.
 func TestAllowTimed(t *testing.T) {
 	withConsent(t, func(t *testing.T, h *house, f *fakeConsent) {
