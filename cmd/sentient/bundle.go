@@ -2,18 +2,20 @@ package main
 
 import (
 	"archive/zip"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,7 +34,7 @@ settings.json  switches, numbers and choices; your own words are left out
 chats.json     of each chat (the newest first) what kinds of things happened in it, and whether its journal and the lists agree; only
                when the engine did not run
 engine.json    what the running engine says of its health
-logs/          the engine's log, newest part
+logs/          the newest part of the engine's log, without what it quotes
 `
 
 // bundle writes what a person who mends the program needs into a zip file, without secrets and without anybody's words.
@@ -209,10 +211,37 @@ func chatShapes(ctx context.Context, j *journal.Committer) ([]chatShape, error) 
 
 const bundleLog = 8 << 20 // bytes of the log, the newest
 
-// ownSetting is how the log names a key of config.yaml that no setting has: a person's word.
-var ownSetting = regexp.MustCompile(`"setting":"(?:[^"\\]|\\.)*"`)
+// toldOfTheLog are the attributes of a log entry whose text is the program's own: what else is text may quote a person, a file
+// of settings or a provider's answer (A-042), which can hold what was said.
+var toldOfTheLog = []string{slog.TimeKey, slog.LevelKey, slog.MessageKey, "fault", "kind", "owner", "session", "source", "stack"}
 
-// logs adds the engine's log, which is written without secrets and without what was said.
+// withoutWords leaves of a log's entries, one JSON object a line, numbers, switches and the program's own words.
+func withoutWords(log []byte) string {
+	var out strings.Builder
+	for line := range bytes.Lines(log) {
+		entry := map[string]any{}
+		if json.Unmarshal(line, &entry) != nil {
+			out.WriteString(app.Yours + "\n")
+			continue
+		}
+		for k, v := range entry {
+			switch v.(type) {
+			case float64, bool, nil:
+			case string:
+				if !slices.Contains(toldOfTheLog, k) {
+					entry[k] = app.Yours
+				}
+			default:
+				entry[k] = app.Yours
+			}
+		}
+		b, _ := json.Marshal(entry) // it came out of JSON
+		out.Write(append(b, '\n'))
+	}
+	return out.String()
+}
+
+// logs adds the newest part of the engine's log.
 func (b *bundler) logs() error {
 	left := int64(bundleLog)
 	for _, suffix := range []string{"", ".1"} {
@@ -226,7 +255,7 @@ func (b *bundler) logs() error {
 			return err
 		}
 		left -= int64(len(data))
-		if err := b.text("logs/engine.log"+suffix, ownSetting.ReplaceAllString(string(data), `"setting":"`+app.Yours+`"`)); err != nil {
+		if err := b.text("logs/engine.log"+suffix, withoutWords(data)); err != nil {
 			return err
 		}
 	}

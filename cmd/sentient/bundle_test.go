@@ -55,6 +55,23 @@ func TestBundleHasNoWordsAndNoSecrets(t *testing.T) {
 	}
 }
 
+// What a log quotes is left out, whatever its attributes are called: a provider's raw answer, a reason, a model's name, lists.
+func TestABundlesLogQuotesNobody(t *testing.T) {
+	const word = "aardvark"
+	log := `{"time":"2026-12-01T00:00:00Z","level":"WARN","msg":"model call failed","model":"` + word + `","fault":"bad_model","status":404,"raw":"` + word + `"}
+{"time":"2026-12-01T00:00:01Z","level":"ERROR","msg":"config.yaml is not in force","reason":"` + word + `","list":["` + word + `"],"group":{"kind":"` + word + `"}}
+not JSON: ` + word + "\n"
+	got := withoutWords([]byte(log))
+	if strings.Contains(got, word) || strings.Count(got, "\n") != 3 {
+		t.Fatal(got)
+	}
+	for _, kept := range []string{`"msg":"model call failed"`, `"fault":"bad_model"`, `"status":404`, `"level":"ERROR"`} {
+		if !strings.Contains(got, kept) {
+			t.Errorf("no %s in %s", kept, got)
+		}
+	}
+}
+
 // bundleOf makes a bundle and gives its parts, none of which has any of the words.
 func bundleOf(t *testing.T, home string, words []string) map[string]string {
 	t.Helper()
