@@ -79,11 +79,3 @@ func CompactJSON(v any) string {
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }
-
-// clip cuts to n characters, the last of them a mark that something is missing.
-func clip(s string, n int) string {
-	if utf8.RuneCountInString(s) <= n {
-		return s
-	}
-	return string([]rune(s)[:n-1]) + "…"
-}

@@ -49,7 +49,7 @@ func momentIn(t time.Time, name string) (Moment, error) {
 	if name != "" {
 		var err error
 		if loc, err = time.LoadLocation(name); err != nil {
-			return Moment{}, fmt.Errorf("there is no time zone called %q: use a name such as Europe/Berlin", clip(name, 60))
+			return Moment{}, fmt.Errorf("there is no time zone called %q: use a name such as Europe/Berlin", msg.Clip(name, 60))
 		}
 	}
 	t = t.In(loc)

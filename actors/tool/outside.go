@@ -9,6 +9,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"sentient/actors/msg"
 )
 
 // Marker wraps outside content for a model, so that it can be told from what the person and the engine say. Its secret is
@@ -58,12 +60,12 @@ func (m Marker) IsMarked(content string) bool {
 
 // GroupSource names a member of a group chat as a source (ADR 0029): the name cleaned, at most 40 characters.
 func GroupSource(sender string) string {
-	return "another group member (" + clip(cleanSource(sender), 40) + ")"
+	return "another group member (" + msg.Clip(cleanSource(sender), 40) + ")"
 }
 
 // cleanSource makes an app's name, which a foreign server may have chosen, harmless inside the marker.
 func cleanSource(source string) string {
-	source = oneLine(strings.Map(func(r rune) rune {
+	source = msg.OneLine(strings.Map(func(r rune) rune {
 		if opens(r) || closes(r) {
 			return -1
 		}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"sentient/actors/msg"
@@ -48,25 +47,11 @@ func Describe(t *msg.Tool, args map[string]any, c *msg.Call, effective msg.Risk)
 			d = msg.Description{}
 		}
 	}
-	d.RiskLabel, d.Target = oneLine(d.RiskLabel, maxDescription), oneLine(d.Target, maxDescription)
+	d.RiskLabel, d.Target = msg.OneLine(d.RiskLabel, maxDescription), msg.OneLine(d.Target, maxDescription)
 	if d.RiskLabel == "" {
 		d.RiskLabel = effective.Label()
 	}
 	return d
-}
-
-// oneLine makes text safe to show beside a question: no line breaks, controls or marks that turn the reading direction.
-func oneLine(s string, n int) string {
-	s = strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsSpace(r):
-			return ' '
-		case unicode.IsControl(r) || unicode.Is(unicode.Cf, r):
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(s, "\uFFFD"))
-	return clip(strings.Join(strings.Fields(s), " "), n)
 }
 
 // NeedsMemory says whether a tool uses what is known about the person: a turn without memory neither offers nor runs it

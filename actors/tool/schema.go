@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"sentient/actors/msg"
 )
 
 // schema is the part of JSON Schema that tools use. Keywords it does not know are ignored: a tool's own checks and, for
@@ -165,7 +167,7 @@ func (c *checker) choices(s *schema, v any, at string) {
 	for _, e := range s.Enum {
 		words = append(words, CompactJSON(e))
 	}
-	c.problem(at, "must be one of "+clip(strings.Join(words, ", "), 300))
+	c.problem(at, "must be one of "+msg.Clip(strings.Join(words, ", "), 300))
 }
 
 // alternatives checks allOf, anyOf and oneOf; the latter two take the first that fits.
@@ -316,7 +318,7 @@ func convert(t typeList, v any) any {
 }
 
 func join(at, name string) string {
-	name = clip(name, 80)
+	name = msg.Clip(name, 80)
 	if at == "" {
 		return name
 	}

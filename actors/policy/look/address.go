@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"sentient/actors/msg"
 )
 
 // Finding addresses. In evidence an address is what stands around an @; in a call it is the whole of what the tool will take as
@@ -125,7 +127,7 @@ func targets(value string) (list []target) {
 			// a handle (@arjun), or an @ in a sentence
 		case odd < enough:
 			odd++
-			list = append(list, target{oneLine(item(text, start, end), 120), true, start, end})
+			list = append(list, target{msg.OneLine(item(text, start, end), 120), true, start, end})
 		}
 	}
 }

@@ -57,7 +57,7 @@ const (
 
 // Found words what a model found.
 func Found(reason string) string {
-	reason = strings.TrimRight(oneLine(reason, 200), ". ")
+	reason = strings.TrimRight(msg.OneLine(reason, 200), ". ")
 	if reason == "" {
 		reason = "it gave no reason"
 	}
@@ -120,12 +120,12 @@ func (e *Evidence) sent(o *outgoing) string {
 	}
 	for _, p := range o.phones {
 		if !e.given.phone(p) {
-			return fmt.Sprintf("%s %s, a number that you didn't give.", e.goesTo("message"), oneLine(p.text, 60))
+			return fmt.Sprintf("%s %s, a number that you didn't give.", e.goesTo("message"), msg.OneLine(p.text, 60))
 		}
 	}
 	for _, m := range o.amounts {
 		if !e.given.amounts[m.hundredths] {
-			return fmt.Sprintf("This includes %s, an amount that isn't in what you asked.", oneLine(m.text, 60))
+			return fmt.Sprintf("This includes %s, an amount that isn't in what you asked.", msg.OneLine(m.text, 60))
 		}
 	}
 	for _, l := range o.links {
@@ -149,7 +149,7 @@ func (e *Evidence) recipient(to target) string {
 	if !to.odd && (p.sender || !outside && !e.composed(a)) && e.vouched(a) {
 		return ""
 	}
-	w := fmt.Sprintf("%s %s.", e.goesTo("email"), oneLine(to.address, 120))
+	w := fmt.Sprintf("%s %s.", e.goesTo("email"), msg.OneLine(to.address, 120))
 	if outside {
 		return w + " That address came from " + p.String() + ", not from you."
 	}
@@ -176,7 +176,7 @@ func (e *Evidence) link(l link) string {
 	if from == "" {
 		return ""
 	}
-	return fmt.Sprintf("This includes a link to %s that came from %s, not from you.", oneLine(l.host, 120), from)
+	return fmt.Sprintf("This includes a link to %s that came from %s, not from you.", msg.OneLine(l.host, 120), from)
 }
 
 // destination checks where a reply goes.
@@ -209,7 +209,7 @@ func (e *Evidence) replyTo(a Action, d msg.Destination, to target) string {
 	case "reply_to":
 		sender := bare(d.Sender)
 		if domain(to.address) != domain(sender) {
-			return fmt.Sprintf("This reply goes to %s, the address that email asked replies to go to, not to the person who sent it (%s).", oneLine(to.address, 120), oneLine(sender, 120))
+			return fmt.Sprintf("This reply goes to %s, the address that email asked replies to go to, not to the person who sent it (%s).", msg.OneLine(to.address, 120), msg.OneLine(sender, 120))
 		}
 		if asked && (fold(to.address) == fold(sender) || !everybodys(domain(sender))) {
 			return ""

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"sentient/actors/msg"
 )
 
 // name takes the words of a text that can be a name, in small letters.
@@ -60,7 +62,7 @@ func namedRecipient(said string) string {
 		if !slices.Contains([]string{"email", "mail", "message", "text", "tell", "to", "ask", "write", "reply", "answer"}, lead) {
 			continue
 		}
-		n := oneLine(strings.Trim(ws[i+1], ",.:;!?\"'()"), 40)
+		n := msg.OneLine(strings.Trim(ws[i+1], ",.:;!?\"'()"), 40)
 		if r := []rune(n); len(r) > 1 && unicode.IsLetter(r[0]) && !unicode.IsLower(r[0]) && len(nameTokens(n)) > 0 {
 			return n
 		}

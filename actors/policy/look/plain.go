@@ -135,20 +135,3 @@ func wordsOf(key string) (list []string) {
 func anyOf(ws, of []string) bool {
 	return slices.ContainsFunc(ws, func(w string) bool { return slices.Contains(of, w) })
 }
-
-func oneLine(s string, n int) string {
-	s = strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsSpace(r):
-			return ' '
-		case unicode.IsControl(r) || unicode.Is(unicode.Cf, r):
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(s, "\uFFFD"))
-	s = strings.Join(strings.Fields(s), " ")
-	if r := []rune(s); len(r) > n {
-		s = string(r[:n-1]) + "…"
-	}
-	return s
-}

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"sentient/actors/msg"
 )
 
 // facts are what texts name.
@@ -102,10 +104,10 @@ type place struct {
 }
 
 func (p place) String() string {
-	from := oneLine(p.email, 120) + " (" + oneLine(p.source, 80) + ")"
+	from := msg.OneLine(p.email, 120) + " (" + msg.OneLine(p.source, 80) + ")"
 	switch {
 	case p.email == "":
-		return oneLine(p.source, 80)
+		return msg.OneLine(p.source, 80)
 	case p.line != "":
 		return "the " + p.line + " line of an email from " + from
 	case p.sender:
@@ -142,7 +144,7 @@ func (e *Evidence) seeLinks(text string, p place) {
 	from := ""
 	source := func() string {
 		if from == "" {
-			from = oneLine(p.source, 80)
+			from = msg.OneLine(p.source, 80)
 		}
 		return from
 	}

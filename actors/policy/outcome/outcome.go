@@ -77,7 +77,7 @@ func OfResult(tool, plain, app, kind string, args map[string]any, result json.Ra
 	}
 	if failed {
 		c.OK = false
-		c.Detail = fmt.Sprintf("%s reported a problem: %s", app, clip(oneLine(reason), 300))
+		c.Detail = fmt.Sprintf("%s reported a problem: %s", app, msg.OneLine(reason, 300))
 		c.Missed = missed
 		if len(missed) == 0 {
 			c.Missed = c.Targets
@@ -91,7 +91,7 @@ func cancels(tool string) bool { return strings.Contains(strings.ToLower(tool), 
 
 // ReadBack takes what the tool read back into a check of a result that looked good.
 func ReadBack(c msg.OutcomeCheck, o msg.Outcome) msg.OutcomeCheck {
-	c.How, c.OK, c.Detail = byReadBack, o.OK, clip(oneLine(o.Detail), 300)
+	c.How, c.OK, c.Detail = byReadBack, o.OK, msg.OneLine(o.Detail, 300)
 	if len(o.Targets) > 0 {
 		c.Targets = o.Targets
 	}
@@ -122,7 +122,7 @@ func targets(args map[string]any) []string {
 	list := []string{}
 	for _, k := range targetKeys {
 		for _, s := range texts(args[k]) {
-			if s = clip(oneLine(s), 120); s != "" && !slices.Contains(list, s) {
+			if s = msg.OneLine(s, 120); s != "" && !slices.Contains(list, s) {
 				list = append(list, s)
 			}
 		}
@@ -213,7 +213,7 @@ func failureText(s string, depth int) (string, []string, bool) {
 			return failureIn(v, depth+1)
 		}
 	}
-	low := strings.ToLower(clip(t, 40))
+	low := strings.ToLower(msg.Clip(t, 40))
 	if strings.HasPrefix(low, "error") || strings.HasPrefix(low, "failed") {
 		return t, nil, true
 	}
@@ -356,11 +356,4 @@ func oneLine(s string) string {
 		}
 		return r
 	}, strings.ToValidUTF8(s, "\uFFFD"))), " ")
-}
-
-func clip(s string, n int) string {
-	if r := []rune(s); len(r) > n {
-		return string(r[:n-1]) + "…"
-	}
-	return s
 }

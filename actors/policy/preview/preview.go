@@ -312,7 +312,7 @@ func body(args values) string {
 			}
 		}
 	}
-	return clip(strings.Join(parts, "\n\n"), maxBody)
+	return msg.Clip(strings.Join(parts, "\n\n"), maxBody)
 }
 
 // text is a text of several lines as it is shown.
@@ -347,14 +347,7 @@ func line(s string, n int) string {
 		}
 		return shown(r)
 	}, strings.ToValidUTF8(s, "\uFFFD"))
-	return clip(strings.Join(strings.Fields(s), " "), n)
-}
-
-func clip(s string, n int) string {
-	if utf8.RuneCountInString(s) <= n {
-		return s
-	}
-	return string([]rune(s)[:n-1]) + "…"
+	return msg.Clip(strings.Join(strings.Fields(s), " "), n)
 }
 
 // HandOff is the result of a call that is handed to the person: what the model reads, and what the person finishes.
@@ -367,7 +360,7 @@ func HandOff(name, plain, app string, p *msg.ActionPreview, args map[string]any)
 		return h
 	}
 	for _, k := range slices.Sorted(maps.Keys(args)) {
-		if v := clip(text(plainValue(args[k])), maxBody); v != "" {
+		if v := msg.Clip(text(plainValue(args[k])), maxBody); v != "" {
 			h.Details = append(h.Details, msg.PreviewField{Label: line(k, 120), Value: v})
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"sentient/actors/msg"
 )
 
 // RuleTool is a tool that a standing rule can be about.
@@ -81,14 +83,14 @@ var meaning = [][]string{words("delet remov eras trash bin discard"), words("ema
 // narrowed by Narrow and decided by the person.
 func Prompt(text string, c []RuleTool) (system, user string) {
 	var b strings.Builder
-	b.WriteString("Message:\n" + clip(text, 1500) + "\n\nKeys:\n")
+	b.WriteString("Message:\n" + msg.Clip(text, 1500) + "\n\nKeys:\n")
 	seen := map[string]bool{}
 	for _, t := range c {
 		if !seen[t.Plugin] {
 			seen[t.Plugin] = true
 			fmt.Fprintf(&b, "%s: everything in %s\n", t.Plugin, t.App)
 		}
-		fmt.Fprintf(&b, "%s: %s > %s. %s\n", t.Name, t.App, t.Plain, clip(strings.Join(strings.Fields(t.Description), " "), 120))
+		fmt.Fprintf(&b, "%s: %s > %s. %s\n", t.Name, t.App, t.Plain, msg.Clip(strings.Join(strings.Fields(t.Description), " "), 120))
 	}
 	return `A person told their assistant something that may be a standing rule about what it does. Say which of the listed keys it is about: the fewest that cover it, a tool's key rather than its app's unless they mean everything in the app. rule is "never" when it must not be done at all, "ask" when they want to be asked first. No keys when it is not a standing rule. Answer with JSON alone: {"keys": ["..."], "rule": "never" or "ask"}`, b.String()
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"sentient/actors/msg"
 	"sentient/actors/policy"
 )
 
@@ -46,7 +47,7 @@ func StandingRule(text string) (said string, ok bool) {
 			list = append(list, s.text)
 		}
 	}
-	said = clip(strings.Join(list, " "), maxSaid)
+	said = msg.Clip(strings.Join(list, " "), maxSaid)
 	return said, said != ""
 }
 
@@ -176,10 +177,3 @@ func Strictness(rule string) int { return policy.Strictness(rule) }
 
 // Tighter says whether rule is stricter than the other.
 func Tighter(rule, than string) bool { return policy.Tighter(rule, than) }
-
-func clip(s string, n int) string {
-	if r := []rune(s); len(r) > n {
-		return string(r[:n-1]) + "…"
-	}
-	return s
-}
