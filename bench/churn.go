@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"sentient/bench/process"
 )
 
 // Churn measures what chats leave in memory once they are used and idle: it uses new chats once each, in steps, and after each
@@ -88,11 +90,11 @@ func (c Churn) Run(ctx context.Context) (Report, error) {
 func (c *Churn) asleep(ctx context.Context, b *bed) (least memory, err error) {
 	const look = time.Second
 	began := time.Now()
-	if err := pause(ctx, c.Settle/2); err != nil {
+	if err := process.Pause(ctx, c.Settle/2); err != nil {
 		return least, err
 	}
 	for least, err = b.engine.memory(); err == nil && time.Since(began) < c.Settle; {
-		if err = pause(ctx, look); err != nil {
+		if err = process.Pause(ctx, look); err != nil {
 			break
 		}
 		var m memory

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"sentient/bench/process"
 )
 
 // Crowd measures many chats at once, each with a client of its own that sends its next message when its reply has ended.
@@ -168,7 +170,7 @@ func (c *Crowd) about() time.Duration {
 // talk is one client's life. After a failure it gives up: the stream it was in is not to be trusted.
 func (c *Crowd) talk(ctx context.Context, t *tally, k talker, after time.Duration) {
 	r := reply{relay: make(Samples, 0, c.Tokens)}
-	if pause(ctx, after) != nil {
+	if process.Pause(ctx, after) != nil {
 		return
 	}
 	for range c.Rounds {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"sentient/bench/process"
 )
 
 // Kill measures a start after kill -9 in the middle of a reply, on a store with many chats, and checks that what was said of
@@ -70,7 +72,7 @@ func (k *Kill) kills(ctx context.Context, h *home, r *Report) error {
 	if err != nil {
 		return err
 	}
-	first, lost := e.took, 0
+	first, lost := e.Took, 0
 	var took, settled, missing Samples
 	for i := range k.N {
 		k.Progress("kill %d of %d", i+1, k.N)
@@ -81,11 +83,11 @@ func (k *Kill) kills(ctx context.Context, h *home, r *Report) error {
 		if e, err = h.start(ctx); err != nil {
 			return err
 		}
-		took = append(took, e.took)
+		took = append(took, e.Took)
 		began := time.Now()
 		kept, err := k.kept(ctx, e, session)
 		if err != nil {
-			e.kill()
+			e.Kill()
 			return err
 		}
 		settled = append(settled, time.Since(began))
@@ -95,7 +97,7 @@ func (k *Kill) kills(ctx context.Context, h *home, r *Report) error {
 		missing = append(missing, time.Duration(max(0, heard-kept))*k.Every)
 	}
 	rows, err := k.count(ctx, e)
-	if err := errors.Join(err, e.stop()); err != nil {
+	if err := errors.Join(err, e.Stop()); err != nil {
 		return err
 	}
 	r.add("ready after a clean stop, same store", "%s", show(first))
@@ -116,10 +118,10 @@ func (k *Kill) settled(ctx context.Context, h *home) (*engine, error) {
 	}
 	k.Progress("waiting for the search index")
 	if err := e.quiet(ctx, 10*time.Minute); err != nil {
-		e.kill()
+		e.Kill()
 		return nil, err
 	}
-	if err := e.stop(); err != nil {
+	if err := e.Stop(); err != nil {
 		return nil, err
 	}
 	return h.start(ctx)
@@ -133,7 +135,7 @@ func (e *engine) quiet(ctx context.Context, within time.Duration) error {
 		if err != nil {
 			return err
 		}
-		if err := pause(ctx, look); err != nil {
+		if err := process.Pause(ctx, look); err != nil {
 			return err
 		}
 		after, err := e.cpu()
@@ -149,7 +151,7 @@ const killShift = 230 * time.Millisecond
 
 // cut begins a reply and kills the engine in its middle; heard is how many tokens had arrived.
 func (k *Kill) cut(ctx context.Context, e *engine, after time.Duration) (session string, heard int, err error) {
-	defer e.kill()
+	defer e.Kill()
 	c, err := e.dial(ctx, turnLimit)
 	if err != nil {
 		return "", 0, err
@@ -158,7 +160,7 @@ func (k *Kill) cut(ctx context.Context, e *engine, after time.Duration) (session
 	if session, err = c.newChat(); err != nil {
 		return "", 0, err
 	}
-	s, err := newSocket(ctx, e.address, e.token, session, turnLimit)
+	s, err := newSocket(ctx, e.Address, benchToken, session, turnLimit)
 	if err != nil {
 		return "", 0, err
 	}
@@ -203,7 +205,7 @@ func (k *Kill) kept(ctx context.Context, e *engine, session string) (int, error)
 		if len(rows) > 0 && rows[len(rows)-1].Role == "assistant" {
 			return keptTokens(rows[len(rows)-1].Content), nil
 		}
-		if err := pause(ctx, 2*time.Millisecond); err != nil {
+		if err := process.Pause(ctx, 2*time.Millisecond); err != nil {
 			return 0, err
 		}
 	}

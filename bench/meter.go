@@ -17,7 +17,7 @@ type meter struct {
 
 // meter starts; it counts the bed's processes and this one as ours.
 func (b *bed) meter() *meter {
-	m := &meter{pids: []int{os.Getpid(), b.engine.pid()}, began: time.Now()}
+	m := &meter{pids: []int{os.Getpid(), b.engine.PID()}, began: time.Now()}
 	if b.model.pid != 0 {
 		m.pids = append(m.pids, b.model.pid)
 	}

@@ -15,6 +15,7 @@ import (
 	"sentient/actors/msg"
 	"sentient/actors/session"
 	"sentient/actors/tool"
+	"sentient/bench/process"
 	"sentient/runtime/act"
 	"sentient/runtime/app"
 	"sentient/runtime/bus"
@@ -93,7 +94,7 @@ func (s *seeder) chat(ctx context.Context, turns int) error {
 		for {
 			_, err := s.Send(ctx, msg.Send{Session: id, New: n == 0, Text: fmt.Sprintf("%s Number %d.", question, n), MustBeIdle: true})
 			if f, ok := msg.AsFault(err); ok && f.Kind == msg.Conflict {
-				if err := pause(ctx, time.Millisecond); err != nil {
+				if err := process.Pause(ctx, time.Millisecond); err != nil {
 					return err
 				}
 				continue

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"sentient/bench/process"
 )
 
 // Start measures how soon an engine on an empty home answers, and what it holds when nobody uses it.
@@ -69,7 +71,7 @@ func (s *Start) once(ctx context.Context) (time.Duration, memory, error) {
 	if err != nil {
 		return 0, memory{}, err
 	}
-	err = pause(ctx, s.Rest)
+	err = process.Pause(ctx, s.Rest)
 	m, memErr := e.memory()
-	return e.took, m, errors.Join(err, memErr, e.stop())
+	return e.Took, m, errors.Join(err, memErr, e.Stop())
 }

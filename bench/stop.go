@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"sentient/bench/process"
 )
 
 // Stop measures Stop everything while many chats stream and programs run that ignore signals: when the flag is on disk, when
@@ -94,7 +96,7 @@ func (s *Stop) troubled(ctx context.Context, b *bed) (*socket, error) {
 			return nil, err
 		}
 		if bytes.HasPrefix(e, []byte(`{"type":"tool_call"`)) {
-			return k, pause(ctx, time.Second+20*time.Millisecond*time.Duration(s.Children))
+			return k, process.Pause(ctx, time.Second+20*time.Millisecond*time.Duration(s.Children))
 		}
 		if bytes.HasPrefix(e, eventDone) {
 			return nil, errors.New("the tool that starts programs was not called: is the engine the demo's, with SENTIENT_TROUBLE?")
@@ -151,7 +153,7 @@ func (s *Stop) measure(ctx context.Context, b *bed, r *Report, m *measured, chil
 	}
 	s.Progress("stop: %d chats begin", len(talkers))
 	streaming.Wait()
-	if err := pause(ctx, 3*time.Second); err != nil {
+	if err := process.Pause(ctx, 3*time.Second); err != nil {
 		return err
 	}
 	others := b.meter()
@@ -167,12 +169,7 @@ func (s *Stop) measure(ctx context.Context, b *bed, r *Report, m *measured, chil
 	if err != nil {
 		return err
 	}
-	saved, err := b.engine.logged("saved=")
-	if err != nil {
-		return err
-	}
 	r.goal("request to stop.updated read, which is sent when the flag is on disk", <-flag, s.FlagGoal)
-	r.add("the engine's own count, to when its actor runs again", "%s", show(saved))
 	r.goal("request to the model's call cut, as the model sees it, p99", m.cuts.Percentile(99), s.CutGoal)
 	r.add("the same, median / slowest (of how many)", "%s / %s (%d)", show(m.cuts.Median()), show(m.cuts.Percentile(100)), len(m.cuts))
 	r.spread("request to the end of a reply read", m.ends)
@@ -191,7 +188,7 @@ func (s *Stop) measure(ctx context.Context, b *bed, r *Report, m *measured, chil
 func (s *Stop) stream(ctx context.Context, m *measured, k *socket, after time.Duration, begins func()) {
 	once := sync.OnceFunc(begins)
 	defer once()
-	err := pause(ctx, after)
+	err := process.Pause(ctx, after)
 	k.limit = 10 * time.Minute
 	if err == nil {
 		err = k.begin(&reply{})

@@ -140,7 +140,7 @@ func (e *Env) open(ctx context.Context, o ModelOptions) (b *bed, err error) {
 
 func (b *bed) close() {
 	if b.engine != nil {
-		_ = b.engine.stop() // what was measured is measured
+		_ = b.engine.Stop() // what was measured is measured
 	}
 	if b.model != nil {
 		b.model.close()
@@ -172,5 +172,5 @@ func (b *bed) talk(ctx context.Context, via string, limit time.Duration) (talker
 		return post(c, session), nil
 	}
 	c.close()
-	return newSocket(ctx, b.engine.address, b.engine.token, session, limit)
+	return newSocket(ctx, b.engine.Address, benchToken, session, limit)
 }

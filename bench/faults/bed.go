@@ -86,7 +86,7 @@ func (s skipped) Error() string { return string(s) }
 
 func (b *bed) close() {
 	if e := b.running(); e != nil {
-		e.kill()
+		e.Kill()
 	}
 	if b.model != nil {
 		b.model.Close()
@@ -104,7 +104,7 @@ func (b *bed) close() {
 func (b *bed) running() *engine {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.e == nil || b.e.gone() {
+	if b.e == nil || b.e.Gone() {
 		return nil
 	}
 	return b.e
@@ -118,9 +118,9 @@ func (b *bed) start(ctx context.Context) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.e == nil {
-		b.first = e.took
+		b.first = e.Took
 	} else {
-		b.ready = append(b.ready, e.took)
+		b.ready = append(b.ready, e.Took)
 	}
 	b.e, b.ended = e, false
 	return nil
@@ -132,9 +132,9 @@ func (b *bed) kill() {
 	if e == nil {
 		return
 	}
-	kin := family(e.cmd.Process.Pid)
+	kin := family(e.PID())
 	b.end()
-	e.kill()
+	e.Kill()
 	b.orphans(kin)
 }
 
@@ -171,9 +171,9 @@ func (b *bed) stop() {
 	if e == nil {
 		return
 	}
-	kin := family(e.cmd.Process.Pid)
+	kin := family(e.PID())
 	b.end()
-	if err := e.stop(); err != nil {
+	if err := e.Stop(); err != nil {
 		b.book.breach(err.Error())
 	}
 	b.orphans(kin)
@@ -216,7 +216,7 @@ func (b *bed) effects() (list []effect, err error) {
 func (b *bed) look(ctx context.Context) (f facts, err error) {
 	e := b.running()
 	if e == nil {
-		return f, errors.New("the engine is not running: " + b.e.said())
+		return f, errors.New("the engine is not running: " + b.e.Said())
 	}
 	f = facts{rows: map[string][]row{}, before: b.before}
 	for _, chat := range b.chats {

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"sentient/bench/process"
+
 	"github.com/fasthttp/websocket"
 )
 
@@ -64,26 +66,15 @@ func (b *bed) openLink(ctx context.Context) *link {
 		defer close(l.done)
 		for ctx.Err() == nil {
 			l.live(ctx)
-			_ = pause(ctx, 10*time.Millisecond) // the loop looks itself
+			_ = process.Pause(ctx, 10*time.Millisecond) // the loop looks itself
 		}
 	}()
 	return l
 }
 
-func pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
 func dial(ctx context.Context, e *engine, query string) (*websocket.Conn, error) {
 	d := websocket.Dialer{HandshakeTimeout: 2 * time.Second}
-	conn, resp, err := d.DialContext(ctx, "ws"+strings.TrimPrefix(e.address, "http")+"/ws?token="+token+query, nil)
+	conn, resp, err := d.DialContext(ctx, "ws"+strings.TrimPrefix(e.Address, "http")+"/ws?token="+token+query, nil)
 	if err != nil && resp != nil {
 		err = fmt.Errorf("%w (status %d)", err, resp.StatusCode)
 	}
@@ -232,7 +223,7 @@ func (l *link) up(ctx context.Context, within time.Duration) bool {
 		if l.current() > 0 {
 			return true
 		}
-		_ = pause(ctx, 5*time.Millisecond) // the loop looks itself
+		_ = process.Pause(ctx, 5*time.Millisecond) // the loop looks itself
 	}
 	return false
 }

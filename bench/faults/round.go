@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"sentient/bench/process"
 )
 
 const (
@@ -28,7 +30,7 @@ func (b *bed) round(ctx context.Context, p plan) (bad []string, injected int, er
 	calm := make(chan struct{})
 	var scripts, fault sync.WaitGroup
 	if !l.up(ctx, 10*time.Second) {
-		b.book.breach("no socket could be opened: " + b.e.said())
+		b.book.breach("no socket could be opened: " + b.e.Said())
 	}
 	quiet, hush := context.WithCancel(within)
 	go func() { defer close(calm); b.calm(quiet) }()
@@ -54,7 +56,7 @@ func (b *bed) round(ctx context.Context, p plan) (bad []string, injected int, er
 // mend starts the engine again when the fault ended it, which only some may.
 func (b *bed) mend(ctx context.Context) error {
 	if b.running() == nil && !b.s.ends && !b.meant() {
-		b.book.breach("the engine ended although nobody ended it: " + b.e.said())
+		b.book.breach("the engine ended although nobody ended it: " + b.e.Said())
 	}
 	return b.ensure(ctx)
 }
@@ -84,7 +86,7 @@ func (b *bed) settle(ctx context.Context, l *link) (bad []string, err error) {
 				_ = l.write(map[string]any{"type": "chat.cancel", "session_id": chat}) // it comes again
 			}
 		}
-		if err := pause(ctx, 50*time.Millisecond); err != nil {
+		if err := process.Pause(ctx, 50*time.Millisecond); err != nil {
 			return nil, err
 		}
 	}
@@ -95,7 +97,7 @@ func (b *bed) follow(ctx context.Context, l *link, chat string, steps []step) {
 	var open sync.WaitGroup
 	defer open.Wait()
 	for _, s := range steps {
-		if pause(ctx, s.wait) != nil {
+		if process.Pause(ctx, s.wait) != nil {
 			return
 		}
 		switch {
@@ -125,7 +127,7 @@ func (b *bed) deliver(ctx context.Context, l *link, chat string, s step, written
 		}
 		written = nil
 		if err != nil {
-			_ = pause(ctx, 20*time.Millisecond) // the loop looks itself
+			_ = process.Pause(ctx, 20*time.Millisecond) // the loop looks itself
 			continue
 		}
 		t := time.NewTimer(ackWithin)
@@ -170,12 +172,12 @@ func (b *bed) calm(ctx context.Context) {
 	for i := 0; ctx.Err() == nil; i++ {
 		e := b.running()
 		if e == nil {
-			_ = pause(ctx, 10*time.Millisecond) // the loop looks itself
+			_ = process.Pause(ctx, 10*time.Millisecond) // the loop looks itself
 			continue
 		}
 		got, err := b.ask(ctx, e, chat, i)
 		switch {
-		case ctx.Err() != nil, b.s.ends, b.s.all, e.gone(), lives != b.cuts.Load():
+		case ctx.Err() != nil, b.s.ends, b.s.all, e.Gone(), lives != b.cuts.Load():
 		case err != nil:
 			b.book.breach("a chat beside the faults got no reply: " + err.Error())
 			return
@@ -183,7 +185,7 @@ func (b *bed) calm(ctx context.Context) {
 			b.book.breach(fmt.Sprintf("a chat beside the faults got %q", got))
 			return
 		}
-		_ = pause(ctx, 50*time.Millisecond) // the loop looks itself
+		_ = process.Pause(ctx, 50*time.Millisecond) // the loop looks itself
 	}
 }
 

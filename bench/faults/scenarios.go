@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"sentient/bench/process"
+
 	"github.com/fasthttp/websocket"
 )
 
@@ -59,10 +61,10 @@ func killed(ctx context.Context, b *bed, p plan) (int, error) {
 func (b *bed) aim(ctx context.Context, p plan) {
 	r := rand.New(rand.NewPCG(p.dice, 1))
 	if p.aim == "any" {
-		_ = pause(ctx, p.after) // the caller looks
+		_ = process.Pause(ctx, p.after) // the caller looks
 		return
 	}
-	_ = pause(ctx, p.after/4) // as above
+	_ = process.Pause(ctx, p.after/4) // as above
 	within, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	if p.aim == "ack" {
@@ -84,10 +86,10 @@ func (b *bed) aim(ctx context.Context, p plan) {
 			return st.Size()
 		}
 		for before := size(); size() == before && within.Err() == nil; {
-			_ = pause(within, 200*time.Microsecond) // the loop looks
+			_ = process.Pause(within, 200*time.Microsecond) // the loop looks
 		}
 	}
-	_ = pause(ctx, time.Duration(r.IntN(4000))*time.Microsecond) // the caller looks
+	_ = process.Pause(ctx, time.Duration(r.IntN(4000))*time.Microsecond) // the caller looks
 }
 
 func restarted(ctx context.Context, b *bed, p plan) (int, error) {
@@ -108,7 +110,7 @@ func byScript(ctx context.Context, _ *bed, p plan) (n int, err error) {
 			}
 		}
 	}
-	return n, pause(ctx, p.after)
+	return n, process.Pause(ctx, p.after)
 }
 
 func childKilled(ctx context.Context, b *bed, p plan) (int, error) {
@@ -141,16 +143,16 @@ func rudeSockets(ctx context.Context, b *bed, p plan) (n int, err error) {
 		if err == nil { // one that is thrown out at once was injected, too
 			n++
 		}
-		if err := pause(ctx, time.Duration(r.IntN(100))*time.Millisecond); err != nil {
+		if err := process.Pause(ctx, time.Duration(r.IntN(100))*time.Millisecond); err != nil {
 			return n, err
 		}
 	}
-	return n, pause(ctx, p.after)
+	return n, process.Pause(ctx, p.after)
 }
 
 func rude(ctx context.Context, e *engine, kind int, chat string) (io.Closer, error) {
 	if kind < 2 { // bytes that are no HTTP, or half a request
-		c, err := (&net.Dialer{}).DialContext(ctx, "tcp", strings.TrimPrefix(e.address, "http://"))
+		c, err := (&net.Dialer{}).DialContext(ctx, "tcp", strings.TrimPrefix(e.Address, "http://"))
 		if err != nil {
 			return nil, err
 		}
@@ -203,22 +205,22 @@ func littleMemory(ctx context.Context, b *bed, p plan) (int, error) {
 }
 
 func limited(ctx context.Context, b *bed, p plan, set, lift func(pid int) error) (int, error) {
-	if err := pause(ctx, p.after/2); err != nil {
+	if err := process.Pause(ctx, p.after/2); err != nil {
 		return 0, err
 	}
 	e := b.running()
 	if e == nil {
 		return 0, nil
 	}
-	pid := e.cmd.Process.Pid
+	pid := e.PID()
 	if err := set(pid); err != nil {
 		return 0, skipped("limits cannot be set on another process here: " + err.Error())
 	}
-	err := pause(ctx, hardship)
-	if e.gone() {
+	err := process.Pause(ctx, hardship)
+	if e.Gone() {
 		return 1, err
 	}
-	if bad := lift(pid); bad != nil && !e.gone() {
+	if bad := lift(pid); bad != nil && !e.Gone() {
 		return 1, bad
 	}
 	return 1, err
@@ -226,7 +228,7 @@ func limited(ctx context.Context, b *bed, p plan, set, lift func(pid int) error)
 
 // fullDisk fills the small file system to its last byte, and makes room again.
 func fullDisk(ctx context.Context, b *bed, p plan) (int, error) {
-	if err := pause(ctx, p.after/2); err != nil {
+	if err := process.Pause(ctx, p.after/2); err != nil {
 		return 0, err
 	}
 	name := filepath.Join(b.home, "filler")
@@ -241,7 +243,7 @@ func fullDisk(ctx context.Context, b *bed, p plan) (int, error) {
 		}
 	}
 	_ = f.Close() // it is full: that is the point
-	err = pause(ctx, 2*hardship)
+	err = process.Pause(ctx, 2*hardship)
 	if bad := os.Remove(name); bad != nil {
 		return 1, fmt.Errorf("the disk stays full: %w", bad)
 	}
@@ -249,18 +251,18 @@ func fullDisk(ctx context.Context, b *bed, p plan) (int, error) {
 }
 
 func frozen(ctx context.Context, b *bed, p plan) (int, error) {
-	if err := pause(ctx, p.after); err != nil {
+	if err := process.Pause(ctx, p.after); err != nil {
 		return 0, err
 	}
 	e := b.running()
 	if e == nil {
 		return 0, nil
 	}
-	pid := e.cmd.Process.Pid
+	pid := e.PID()
 	if err := freeze(pid); err != nil {
 		return 0, skipped("processes cannot be frozen here: " + err.Error())
 	}
-	err := pause(ctx, 3*time.Second)
+	err := process.Pause(ctx, 3*time.Second)
 	if bad := thaw(pid); bad != nil {
 		return 1, bad
 	}

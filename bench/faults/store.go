@@ -61,7 +61,7 @@ func rotten(ctx context.Context, b *bed, p plan) (int, error) {
 		}
 		return 2, ctx.Err()
 	}
-	defer e.kill()
+	defer e.Kill()
 	for _, chat := range b.chats {
 		var rows []row
 		if status, _ := e.call(ctx, "GET", "/api/sessions/"+chat+"/messages?limit=100000", nil, &rows); status != 200 {

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"sentient/bench/process"
 )
 
 // The faults here are inside the engine: it looks for a file of the fault's name beside its home (pretend.Switches).
@@ -50,7 +52,7 @@ func panicked(ctx context.Context, b *bed, p plan) (n int, err error) {
 			_, _ = e.call(ctx, o.method, o.path, o.body, nil) // its sender is told of the crash, or it came before
 		}
 		for began := time.Now(); b.on("panic") && time.Since(began) < time.Second && ctx.Err() == nil; {
-			_ = pause(ctx, 5*time.Millisecond) // the loop looks itself
+			_ = process.Pause(ctx, 5*time.Millisecond) // the loop looks itself
 		}
 		if !b.switchOff("panic") {
 			n++
@@ -74,7 +76,7 @@ func slowDisk(ctx context.Context, b *bed, p plan) (int, error) {
 		b.kill()
 		return 1, b.ensure(ctx) // on the slow disk, too
 	}
-	return 1, pause(ctx, hardship)
+	return 1, process.Pause(ctx, hardship)
 }
 
 // brokenDisk: an engine that cannot write ends with a sentence, and has all that it acknowledged when the disk is well again.
@@ -83,21 +85,21 @@ func brokenDisk(ctx context.Context, b *bed, p plan) (int, error) {
 	if err := b.switchOn("broken", ""); err != nil {
 		return 0, err
 	}
-	err := pause(ctx, hardship)
+	err := process.Pause(ctx, hardship)
 	b.switchOff("broken")
 	return 1, err
 }
 
 // killedAtAWrite lets the engine die at a write that is chosen by count, not by time.
 func killedAtAWrite(ctx context.Context, b *bed, p plan) (int, error) {
-	if err := pause(ctx, p.after/2); err != nil {
+	if err := process.Pause(ctx, p.after/2); err != nil {
 		return 0, err
 	}
 	e := b.running()
 	if e == nil {
 		return 0, nil
 	}
-	kin := family(e.cmd.Process.Pid)
+	kin := family(e.PID())
 	b.end()
 	if err := b.switchOn("die", fmt.Sprint(1+p.dice%12)); err != nil {
 		return 0, err
@@ -105,7 +107,7 @@ func killedAtAWrite(ctx context.Context, b *bed, p plan) (int, error) {
 	within, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
 	select {
-	case <-e.exited:
+	case <-e.Exited:
 	case <-within.Done(): // too few writes: it is killed between two
 		b.switchOff("die")
 		b.kill()
@@ -141,7 +143,7 @@ func stoppedAll(ctx context.Context, b *bed, p plan) (int, error) {
 		}
 		e = b.running()
 	}
-	if err := pause(ctx, time.Duration(p.dice%400)*time.Millisecond); err != nil {
+	if err := process.Pause(ctx, time.Duration(p.dice%400)*time.Millisecond); err != nil {
 		return 1, err
 	}
 	if _, err := e.call(ctx, "GET", "/api/stop", nil, &s); err != nil || !s.Stopped {
@@ -150,5 +152,5 @@ func stoppedAll(ctx context.Context, b *bed, p plan) (int, error) {
 	if _, err := e.call(ctx, "POST", "/api/resume", map[string]string{"source": "desktop"}, &s); err != nil || s.Stopped {
 		b.book.breach(fmt.Sprintf("Resume: stopped %v, %v", s.Stopped, err))
 	}
-	return 1, pause(ctx, 200*time.Millisecond)
+	return 1, process.Pause(ctx, 200*time.Millisecond)
 }
