@@ -3,7 +3,6 @@ package stop
 import (
 	"context"
 	"errors"
-	"time"
 
 	"sentient/actors/msg"
 	"sentient/actors/wire"
@@ -30,8 +29,7 @@ type command struct {
 type done struct {
 	row  *pb.StateRow
 	jobs *work.Stopping
-	save error         // the state counts, but only until the next start
-	took time.Duration // until the flag was on disk
+	save error // the state counts, but only until the next start
 }
 
 func (a *actor) Start(*act.Ctx) error {
@@ -77,15 +75,14 @@ func (a *actor) Receive(_ *act.Ctx, m any) {
 
 // stop is the flag on disk, then every job cancelled. Only here the order of law 2 gives way: a stop that cannot be saved still
 // stops, because it makes nothing wider.
-func (a *actor) stop(source string, began time.Time) (done, error) {
+func (a *actor) stop(source string) (done, error) {
 	next := stopped(a.row, source, a.s.o.Now())
 	err := a.keep(next, !a.row.Stopped)
 	if err != nil {
 		a.s.o.Bus.Publish(live(next, a.s))
 	}
-	took := a.s.o.Now().Sub(began)
 	a.take(next)
-	return done{row: next, jobs: a.s.o.Work.Stop(next.Epoch), save: err, took: took}, nil
+	return done{row: next, jobs: a.s.o.Work.Stop(next.Epoch), save: err}, nil
 }
 
 func (a *actor) resume(source string) (done, error) {

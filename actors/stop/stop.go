@@ -109,8 +109,8 @@ func (s *Service) StopAll(ctx context.Context, source string) (msg.StopReport, e
 	if err != nil {
 		return msg.StopReport{}, err
 	}
-	ctx, began := context.WithoutCancel(ctx), s.o.Now()
-	d, err := s.ask(ctx, func(a *actor) (done, error) { return a.stop(source, began) })
+	ctx = context.WithoutCancel(ctx)
+	d, err := s.ask(ctx, func(a *actor) (done, error) { return a.stop(source) })
 	if err != nil { // the flag's owner is not there: stopping must not depend on it
 		s.o.Logger.Error("stop everything could not be saved", "reason", err.Error())
 		epoch := s.o.Work.Epoch() + 1
@@ -120,7 +120,7 @@ func (s *Service) StopAll(ctx context.Context, source string) (msg.StopReport, e
 		d = done{row: row, jobs: s.o.Work.Stop(row.Epoch), save: err}
 	}
 	report := s.halt(ctx, d)
-	s.o.Logger.Info("everything is stopped", "source", source, "saved", d.took, "cancelled", report.Cancelled, "not_ended", len(report.NotEnded))
+	s.o.Logger.Info("everything is stopped", "source", source, "cancelled", report.Cancelled, "not_ended", len(report.NotEnded))
 	if d.save != nil {
 		return report, errUnsaved
 	}
